@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { columns, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, columns, diverge, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -344,6 +344,72 @@ test("scores have their explanations and their judges", () => {
     { metric: "correct", value: 0.5, explanation: null, event: "e2", eventName: "other", judge: null },
   ]);
 });
+
+/** Whether pairs name every element of both lists once, in order, and pair only what is equal. */
+function isAlignment(left, right, pairs) {
+  assert.deepEqual(pairs.filter(([i]) => i >= 0).map(([i]) => i), left.map((_, i) => i));
+  assert.deepEqual(pairs.filter(([, j]) => j >= 0).map(([, j]) => j), right.map((_, j) => j));
+  for (const [i, j] of pairs) if (i >= 0 && j >= 0) assert.equal(left[i], right[j]);
+}
+
+test("lists are aligned, whatever their length", () => {
+  const r = random(23);
+  for (let i = 0; i < 500; i++) {
+    const list = () => Array.from({ length: r(30) }, () => "abcdef"[r(6)]);
+    const [left, right] = [list(), list()];
+    const pairs = align.align(left, right);
+    isAlignment(left, right, pairs);
+    // As many pairs as the longest common subsequence has, found another way.
+    const best = left.reduce((row, x) => right.reduce((next, y, j) => { next.push(x === y ? row[j] + 1 : Math.max(row[j + 1], next[j])); return next; }, [0]), Array(right.length + 1).fill(0)).at(-1);
+    assert.equal(pairs.filter(([i, j]) => i >= 0 && j >= 0).length, best, `${left} ${right}`);
+  }
+  const long = Array.from({ length: 200_000 }, (_, i) => `word ${i % 5000} ${r(40_000)}`);
+  const other = long.flatMap((x, i) => (i % 997 === 3 ? [] : i % 1009 === 5 ? [x, "more"] : [x]));
+  const pairs = align.align(long, other);
+  isAlignment(long, other, pairs);
+  assert.ok(pairs.filter(([i, j]) => i >= 0 && j >= 0).length > 199_000);
+  isAlignment(Array(3000).fill("a").concat("b"), Array(2000).fill("c"), align.align(Array(3000).fill("a").concat("b"), Array(2000).fill("c")));
+});
+
+test("texts are compared by words, and make both texts again", () => {
+  const r = random(5);
+  const text = () => Array.from({ length: r(60) }, () => ["one", " ", "\n", "zwölf", "語", "{", "😀"][r(7)]).join("");
+  for (let i = 0; i < 300; i++) {
+    const [left, right] = [text(), text()];
+    const pieces = align.compareTexts(left, right);
+    assert.equal(pieces.filter((p) => p.kind !== "right").map((p) => p.text).join(""), left);
+    assert.equal(pieces.filter((p) => p.kind !== "left").map((p) => p.text).join(""), right);
+  }
+  assert.deepEqual(align.compareTexts("the red fox", "the blue fox"), [
+    { kind: "same", text: "the " }, { kind: "left", text: "red" }, { kind: "right", text: "blue" }, { kind: "same", text: " fox" }]);
+  assert.deepEqual(align.compareTexts("", ""), []);
+});
+
+test("two sessions part where they first differ", () => {
+  const session = (rows) => tree.readTree(answer(rows));
+  const steps = [["s", -1, "session", 0, 100], ["plan1", 0, "chain", 1, 90], ["look1", 1, "tool", 2, 10], ["look2", 1, "tool", 14, 10], ["chat1", 1, "model", 30, 10], ["write1", 1, "tool", 50, 10]];
+  const left = session(steps);
+  const alike = diverge.pairTrees(left, session(steps), () => "");
+  assert.equal(diverge.nextDifference(alike, 0), -1);
+  assert.deepEqual(diverge.foldAlike(alike, new Set()), [{ at: 0, folded: 1 }, { at: 1, folded: 5 }]);
+  assert.equal(diverge.foldAlike(alike, new Set([1])).length, 6);
+  const other = session([...steps.slice(0, 3), ["chat1", 1, "model", 30, 10], ["write1", 1, "tool", 50, 10, "failed"], ["check1", 1, "tool", 70, 10]]);
+  const pairs = diverge.pairTrees(left, other, () => "");
+  assert.deepEqual(pairs.map((p) => [p.left?.name ?? null, p.right?.name ?? null, p.kind]), [
+    ["s", "s", "same"], ["plan", "plan", "same"], ["look", "look", "same"], ["look", null, "left"], ["chat", "chat", "same"], ["write", "write", "changed"], [null, "check", "right"]]);
+  assert.equal(diverge.nextDifference(pairs, 0), 3);
+  assert.equal(diverge.nextDifference(pairs, 3), 5);
+  assert.equal(diverge.nextDifference(pairs, 5, -1), 3);
+  const swapped = diverge.pairTrees(other, left, () => "");
+  assert.deepEqual(swapped.map((p) => p.kind).sort(), pairs.map((p) => ({ left: "right", right: "left" })[p.kind] ?? p.kind).sort());
+  const said = diverge.pairTrees(left, session(steps), (id) => (id === "chat1" ? String(said_++) : undefined));
+  assert.deepEqual(said.filter((p) => p.kind === "changed").map((p) => p.left.name), ["chat"]);
+  const many = (n) => session([["s", -1, "session", 0, 1], ...Array.from({ length: n }, (_, i) => [`e${i}`, i % 10 === 0 ? 0 : i - (i % 10) + 1, "tool", i, 1])]);
+  assert.equal(diverge.pairTrees(many(3000), many(2999), () => "").filter((p) => p.kind !== "same").length, 1);
+  const deep = session(Array.from({ length: 3000 }, (_, i) => [`e${i}`, i - 1, i === 0 ? "session" : "chain", i, 1]));
+  assert.equal(diverge.pairTrees(deep, deep, () => "").length, 3000);
+});
+let said_ = 0;
 
 test("cells of CSV are no formulas", () => {
   assert.equal(exported.cell("=1+1"), "'=1+1");

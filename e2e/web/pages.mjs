@@ -436,6 +436,47 @@ test("scores lead to their events and their judges; words are found in contents"
   await p.close();
 });
 
+test("two sessions are compared, from the first difference on", async () => {
+  const at = Date.now() - 5000;
+  const run = async (answer, last) => {
+    const session = (await send("POST", "/v1/session/start", { session: { session_name: "compared" } })).session_id;
+    const events = Array.from({ length: 12 }, (_, i) => ({ event_id: uuid(), session_id: session, event_type: i % 2 ? "tool" : "model", event_name: i % 2 ? "look" : "chat", start_time: at + i * 10, duration: 5,
+      inputs: { q: `question ${i}` }, outputs: { a: i === 8 ? answer : `answer ${i}` } }));
+    if (last) events.push({ event_id: uuid(), session_id: session, event_type: "tool", event_name: last, start_time: at + 500, duration: 5, inputs: {}, error: "refused" });
+    await send("POST", "/v1/events/batch", { events });
+    return { session, events };
+  };
+  const [left, right] = [await run("the red fox jumps"), await run("the blue fox jumps", "save")];
+  const p = await open();
+  await p.go(`session/${left.session}`, ".tree-row");
+  await p.page.click("a:has-text('Compare')");
+  await p.page.waitForSelector(".choose li");
+  await p.flaws("choosing a session");
+  await p.page.fill(".choose input", right.session);
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForFunction(() => document.querySelector(".foot")?.textContent.startsWith("11 alike, 1 changed, 0 only left, 1 only right"));
+  assert.equal(await p.page.locator(".pair-row.folded").count(), 1);
+  await p.page.keyboard.press("d");
+  await p.page.waitForFunction((id) => location.hash.includes(id), left.events[8].event_id);
+  await p.page.waitForSelector(".text-diff del:has-text('red')");
+  assert.equal(await p.page.textContent(".text-diff ins"), "blue");
+  await p.flaws("a comparison");
+  if (shots) await p.page.screenshot({ path: `${shots}/compare.png` });
+  await p.page.keyboard.press("d");
+  await p.page.waitForSelector(".compare-panel:has-text('Only the right session')");
+  await p.page.keyboard.press("Shift+D");
+  await p.page.waitForSelector(".text-diff del");
+  await p.page.keyboard.press("o");
+  await p.page.waitForFunction(() => document.querySelectorAll(".pair-row").length === 14);
+  await p.page.keyboard.press("x");
+  await p.page.waitForFunction(() => /1 only left/.test(document.querySelector(".foot")?.textContent));
+  await p.go(`compare?left=${big.session}&right=${big.session}`, ".pair-row");
+  await p.page.waitForFunction(() => /^10,000 alike/.test(document.querySelector(".foot")?.textContent));
+  await p.page.setViewportSize({ width: 400, height: 800 });
+  await p.check("a comparison");
+  await p.close();
+});
+
 test("an event is rated, commented, and put into a dataset", async () => {
   const p = await open();
   const event = big.ids[1];

@@ -2,7 +2,7 @@
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect20 } from "./lib.js";
+import { useEffect as useEffect22 } from "./lib.js";
 
 // api/client.ts
 import { signal } from "./lib.js";
@@ -72,11 +72,11 @@ function show(keys) {
   return keys.replace("mod+", mac ? "⌘" : "Ctrl ").replace("shift+", "Shift ").replace("arrowleft", "←").replace("arrowright", "→").replace("arrowup", "↑").replace("arrowdown", "↓").replace("escape", "Esc").replace("enter", "Enter");
 }
 function keyOf(event) {
-  let key = event.key.toLowerCase();
-  if (event.shiftKey && (event.key.length > 1 || /^\p{L}$/u.test(event.key))) key = `shift+${key}`;
-  if (event.ctrlKey || event.metaKey) key = `mod+${key}`;
-  if (event.altKey) key = `alt+${key}`;
-  return key;
+  let key2 = event.key.toLowerCase();
+  if (event.shiftKey && (event.key.length > 1 || /^\p{L}$/u.test(event.key))) key2 = `shift+${key2}`;
+  if (event.ctrlKey || event.metaKey) key2 = `mod+${key2}`;
+  if (event.altKey) key2 = `alt+${key2}`;
+  return key2;
 }
 var first = "";
 var firstAt = 0;
@@ -85,22 +85,22 @@ function typing(target) {
 }
 function listen() {
   addEventListener("keydown", (event) => {
-    const key = keyOf(event);
+    const key2 = keyOf(event);
     if (event.defaultPrevented || event.isComposing) return;
-    if (typing(event.target) && !key.startsWith("mod+k")) return;
-    if (document.querySelector("dialog[open]") && key !== "mod+k") return;
-    const plain = key.replace("shift+", "").length === 1;
+    if (typing(event.target) && !key2.startsWith("mod+k")) return;
+    if (document.querySelector("dialog[open]") && key2 !== "mod+k") return;
+    const plain = key2.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;
-    const two = performance.now() - firstAt < 1200 ? `${first} ${key}` : "";
+    const two = performance.now() - firstAt < 1200 ? `${first} ${key2}` : "";
     const find = (keys) => commands.value.findLast((c) => c.keys.includes(keys));
-    const command = two && find(two) || find(key);
+    const command = two && find(two) || find(key2);
     if (command) {
       event.preventDefault();
       first = "";
       command.run();
       return;
     }
-    first = key;
+    first = key2;
     firstAt = performance.now();
   });
 }
@@ -122,7 +122,7 @@ function decode(part) {
 }
 function href(path, params = {}) {
   const query = new URLSearchParams();
-  for (const [key, value2] of Object.entries(params)) if (value2 !== null && value2 !== "") query.set(key, value2);
+  for (const [key2, value2] of Object.entries(params)) if (value2 !== null && value2 !== "") query.set(key2, value2);
   const text3 = query.toString();
   return `#/${path.map(encodeURIComponent).join("/")}${text3 ? `?${text3}` : ""}`;
 }
@@ -286,14 +286,14 @@ function useRested(value2, ms) {
   }, [value2, ms]);
   return rested;
 }
-function useLoaded(key, load) {
-  const [state, setState] = useState({ key: null, value: null, error: null, loading: key !== null, took: 0 });
+function useLoaded(key2, load) {
+  const [state, setState] = useState({ key: null, value: null, error: null, loading: key2 !== null, took: 0 });
   const [turn, setTurn] = useState(0);
   const loader = useRef(load);
   loader.current = load;
   useEffect(() => {
-    if (key === null) {
-      setState({ key, value: null, error: null, loading: false, took: 0 });
+    if (key2 === null) {
+      setState({ key: key2, value: null, error: null, loading: false, took: 0 });
       return;
     }
     const stop = new AbortController();
@@ -301,14 +301,14 @@ function useLoaded(key, load) {
     setState((s) => ({ ...s, loading: true }));
     loader.current(stop.signal).then(
       (value2) => {
-        if (!stop.signal.aborted) setState({ key, value: value2, error: null, loading: false, took: performance.now() - began });
+        if (!stop.signal.aborted) setState({ key: key2, value: value2, error: null, loading: false, took: performance.now() - began });
       },
       (error) => {
-        if (!stop.signal.aborted) setState((s) => ({ ...s, key, error, loading: false, took: performance.now() - began }));
+        if (!stop.signal.aborted) setState((s) => ({ ...s, key: key2, error, loading: false, took: performance.now() - began }));
       }
     );
     return () => stop.abort();
-  }, [key, turn]);
+  }, [key2, turn]);
   return { value: state.value, error: state.error, loading: state.loading, took: state.took, reload: () => setTurn((n) => n + 1) };
 }
 
@@ -498,7 +498,7 @@ function Shell({ children }) {
         /* @__PURE__ */ jsx5(Brand, {}),
         /* @__PURE__ */ jsx5("span", { children: "Spangrove" })
       ] }),
-      places.map((p) => /* @__PURE__ */ jsxs4("a", { class: "place", href: href([p.path]), "aria-current": here === p.path || here === "session" && p.path === "sessions" ? "page" : void 0, "aria-label": p.label, title: p.label, children: [
+      places.map((p) => /* @__PURE__ */ jsxs4("a", { class: "place", href: href([p.path]), "aria-current": here === p.path || (here === "session" || here === "compare") && p.path === "sessions" ? "page" : void 0, "aria-label": p.label, title: p.label, children: [
         /* @__PURE__ */ jsx5(Icon, { name: p.icon }),
         /* @__PURE__ */ jsx5("span", { children: p.label }),
         /* @__PURE__ */ jsx5("kbd", { "aria-hidden": "true", children: p.keys })
@@ -521,8 +521,8 @@ function Shell({ children }) {
   ] });
 }
 
-// pages/events.tsx
-import { useEffect as useEffect11, useMemo as useMemo3, useRef as useRef7, useState as useState17 } from "./lib.js";
+// pages/compare.tsx
+import { useCallback, useEffect as useEffect6, useMemo as useMemo2, useRef as useRef4, useState as useState6 } from "./lib.js";
 
 // api/cache.ts
 var maxEvents = 400;
@@ -563,6 +563,801 @@ async function loadPreviews(ids) {
   }
 }
 
+// model/align.ts
+var exactCells = 4e5;
+function align(left, right) {
+  const out = [];
+  const stack = [[0, left.length, 0, right.length]];
+  while (stack.length > 0) {
+    let [a, b, c, d] = stack.pop();
+    while (a < b && c < d && left[a] === right[c]) out.push([a++, c++]);
+    let tail = 0;
+    while (a < b - tail && c < d - tail && left[b - tail - 1] === right[d - tail - 1]) tail++;
+    b -= tail;
+    d -= tail;
+    if (tail > 0) stack.push([b, b + tail, d, d + tail]);
+    if (a === b || c === d) {
+      for (; a < b; a++) out.push([a, -1]);
+      for (; c < d; c++) out.push([-1, c]);
+    } else if ((b - a) * (d - c) <= exactCells) {
+      exact(left, right, a, b, c, d, out);
+    } else {
+      const anchors = unique(left, right, a, b, c, d);
+      if (anchors.length === 0) {
+        for (; a < b; a++) out.push([a, -1]);
+        for (; c < d; c++) out.push([-1, c]);
+        continue;
+      }
+      const parts = [];
+      for (const [i, j] of anchors) {
+        parts.push([a, i, c, j], [i, i + 1, j, j + 1]);
+        a = i + 1;
+        c = j + 1;
+      }
+      parts.push([a, b, c, d]);
+      for (let i = parts.length - 1; i >= 0; i--) if (parts[i][0] < parts[i][1] || parts[i][2] < parts[i][3]) stack.push(parts[i]);
+    }
+  }
+  return out;
+}
+function exact(left, right, a, b, c, d, out) {
+  const width = d - c + 1;
+  const table = new Uint32Array((b - a + 1) * width);
+  for (let i2 = b - a - 1; i2 >= 0; i2--) {
+    for (let j2 = d - c - 1; j2 >= 0; j2--) {
+      table[i2 * width + j2] = left[a + i2] === right[c + j2] ? table[(i2 + 1) * width + j2 + 1] + 1 : Math.max(table[(i2 + 1) * width + j2], table[i2 * width + j2 + 1]);
+    }
+  }
+  let i = 0;
+  let j = 0;
+  while (i < b - a && j < d - c) {
+    if (left[a + i] === right[c + j]) out.push([a + i++, c + j++]);
+    else if (table[(i + 1) * width + j] >= table[i * width + j + 1]) out.push([a + i++, -1]);
+    else out.push([-1, c + j++]);
+  }
+  for (; i < b - a; i++) out.push([a + i, -1]);
+  for (; j < d - c; j++) out.push([-1, c + j]);
+}
+function unique(left, right, a, b, c, d) {
+  const places2 = /* @__PURE__ */ new Map();
+  for (let i = a; i < b; i++) {
+    const p = places2.get(left[i]);
+    if (p) p[0]++;
+    else places2.set(left[i], [1, i, 0, -1]);
+  }
+  for (let j = c; j < d; j++) {
+    const p = places2.get(right[j]);
+    if (p) {
+      p[2]++;
+      p[3] = j;
+    }
+  }
+  const pairs = [...places2.values()].filter((p) => p[0] === 1 && p[2] === 1).map((p) => [p[1], p[3]]);
+  const tops = [];
+  const before = new Int32Array(pairs.length).fill(-1);
+  pairs.forEach(([, j], at) => {
+    let low = 0;
+    let high = tops.length;
+    while (low < high) {
+      const middle = low + high >> 1;
+      if (pairs[tops[middle]][1] < j) low = middle + 1;
+      else high = middle;
+    }
+    if (low > 0) before[at] = tops[low - 1];
+    tops[low] = at;
+  });
+  const out = [];
+  for (let at = tops.length > 0 ? tops[tops.length - 1] : -1; at >= 0; at = before[at]) out.push(pairs[at]);
+  return out.reverse();
+}
+function compareTexts(left, right) {
+  const words = (text3) => text3.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
+  const a = words(left);
+  const b = words(right);
+  const out = [];
+  let removed = "";
+  let added = "";
+  let same2 = "";
+  const flush = () => {
+    if (removed !== "") out.push({ kind: "left", text: removed });
+    if (added !== "") out.push({ kind: "right", text: added });
+    removed = added = "";
+  };
+  for (const [i, j] of align(a, b)) {
+    if (i >= 0 && j >= 0) {
+      flush();
+      same2 += a[i];
+      continue;
+    }
+    if (same2 !== "") out.push({ kind: "same", text: same2 });
+    same2 = "";
+    if (i >= 0) removed += a[i];
+    else added += b[j];
+  }
+  flush();
+  if (same2 !== "") out.push({ kind: "same", text: same2 });
+  return out;
+}
+
+// model/diverge.ts
+function pairTrees(left, right, say) {
+  const out = [];
+  const stack = [[left.root, right.root, 0]];
+  while (stack.length > 0) {
+    const [a, b, depth] = stack.pop();
+    out.push({ left: a, right: b, depth, kind: !b ? "left" : !a ? "right" : isChanged(a, b, say) ? "changed" : "same" });
+    const [x, y] = [a?.children ?? [], b?.children ?? []];
+    const pairs = align(x.map(key), y.map(key));
+    for (let i = pairs.length - 1; i >= 0; i--) stack.push([x[pairs[i][0]] ?? null, y[pairs[i][1]] ?? null, depth + 1]);
+  }
+  return out;
+}
+var key = (n) => `${n.type} ${n.name}`;
+function isChanged(a, b, say) {
+  if (a.error !== b.error && !(a.parent === null && b.parent === null)) return true;
+  const [x, y] = [say(a.id), say(b.id)];
+  return x !== void 0 && y !== void 0 && x !== y;
+}
+function nextDifference(pairs, after, step = 1) {
+  for (let i = after + step; i >= 0 && i < pairs.length; i += step) if (i > 0 && pairs[i].kind !== "same") return i;
+  return -1;
+}
+var leastFolded = 4;
+function foldAlike(pairs, opened) {
+  const out = [];
+  for (let i = 0; i < pairs.length; ) {
+    let end = i;
+    while (end < pairs.length && pairs[end].kind === "same" && end > 0) end++;
+    if (end - i >= leastFolded && !opened.has(i)) {
+      out.push({ at: i, folded: end - i });
+      i = end;
+      continue;
+    }
+    for (end = Math.max(end, i + 1); i < end; i++) out.push({ at: i, folded: 1 });
+  }
+  return out;
+}
+
+// model/format.ts
+var number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+function count(n) {
+  return number.format(n);
+}
+function short(n) {
+  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
+    if (Math.abs(n) >= size) {
+      const value2 = unit === "k" ? n / 1e3 : n / size;
+      return `${value2 >= 100 ? value2.toFixed(0) : value2.toFixed(1)}${unit}`;
+    }
+  }
+  return count(n);
+}
+function duration(ms) {
+  if (!Number.isFinite(ms) || ms < 0) return "–";
+  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
+  if (ms < 1e3) return `${Math.round(ms)} ms`;
+  if (ms < 1e4) return `${(ms / 1e3).toFixed(2)} s`;
+  if (ms < 6e4) return `${(ms / 1e3).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1e3);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor(minutes % 1440 / 60)} h`;
+}
+function cost(usd) {
+  if (usd === 0) return "$0";
+  if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
+}
+function bytes(n) {
+  if (n < 1024) return `${n} B`;
+  if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
+  return `${(n / (1 << 20)).toFixed(1)} MB`;
+}
+function time(ms) {
+  const d = new Date(ms);
+  if (Number.isNaN(d.getTime())) return "–";
+  const two = (n) => String(n).padStart(2, "0");
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+}
+function shortTime(ms, now) {
+  const d = new Date(ms);
+  const n = new Date(now);
+  if (Number.isNaN(d.getTime())) return "–";
+  const clock = time(ms).slice(11, 19);
+  if (d.toDateString() === n.toDateString()) return clock;
+  const month = d.toLocaleString("en-US", { month: "short" });
+  if (d.getFullYear() === n.getFullYear()) return `${month} ${d.getDate()} ${clock.slice(0, 5)}`;
+  return `${time(ms).slice(0, 10)}`;
+}
+function plural(n, one, many = `${one}s`) {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+function value(v) {
+  if (typeof v === "string") return v;
+  if (typeof v === "number") return Math.abs(v) < 1 ? String(Number(v.toPrecision(4))) : number.format(v);
+  if (v === void 0) return "";
+  return JSON.stringify(v);
+}
+
+// model/tree.ts
+function readTree(answer) {
+  const at = new Map(answer.columns.map((name, i) => [name, i]));
+  const column = (name) => at.get(name) ?? -1;
+  const c = {
+    id: column("event_id"),
+    parent: column("parent"),
+    type: column("type"),
+    name: column("name"),
+    start: column("start_time"),
+    duration: column("duration"),
+    state: column("state"),
+    error: column("error"),
+    tokens: column("tokens"),
+    cost: column("cost"),
+    children: column("children"),
+    below: column("below"),
+    note: column("note")
+  };
+  const nodes = [];
+  const byId = /* @__PURE__ */ new Map();
+  for (const row of answer.rows) {
+    const parentAt = row[c.parent];
+    const parent = parentAt >= 0 ? nodes[parentAt] ?? null : null;
+    const start = row[c.start];
+    const duration2 = row[c.duration];
+    const node = {
+      id: row[c.id],
+      parent,
+      children: [],
+      depth: parent ? parent.depth + 1 : 0,
+      type: row[c.type],
+      name: row[c.name],
+      start,
+      end: start + duration2,
+      duration: duration2,
+      running: row[c.state] === "running",
+      error: row[c.error],
+      tokens: row[c.tokens],
+      cost: row[c.cost],
+      childCount: row[c.children],
+      below: row[c.below],
+      note: row[c.note] ?? "",
+      errorsBelow: 0
+    };
+    parent?.children.push(node);
+    nodes.push(node);
+    byId.set(node.id, node);
+  }
+  const root = nodes[0];
+  if (!root) throw new Error("The session has no events.");
+  return finish(root, nodes, byId, answer);
+}
+function finish(root, nodes, byId, answer) {
+  let start = Infinity;
+  let end = -Infinity;
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i];
+    if (node.parent) node.parent.errorsBelow += node.errorsBelow + (node.error ? 1 : 0);
+    if (node !== root || nodes.length === 1) {
+      start = Math.min(start, node.start);
+      end = Math.max(end, node.end);
+    }
+  }
+  return {
+    root,
+    byId,
+    nodes,
+    start: Math.min(start, root.start),
+    end: Math.max(end, root.end, start),
+    total: answer.total,
+    truncated: answer.truncated,
+    touched: answer.touched
+  };
+}
+function applyChanges(tree, answer) {
+  const at = new Map(answer.columns.map((name, i) => [name, i]));
+  const rows = /* @__PURE__ */ new Map();
+  for (const node of tree.nodes) rows.set(node.id, rowOf(node));
+  for (const id of answer.removed ?? []) rows.delete(id);
+  for (const row of answer.rows) {
+    rows.set(row[at.get("event_id")], row);
+  }
+  const children = /* @__PURE__ */ new Map();
+  for (const row of rows.values()) {
+    const parent = row[1];
+    const list = children.get(parent);
+    if (list) list.push(row);
+    else children.set(parent, [row]);
+  }
+  for (const list of children.values()) {
+    list.sort((a, b) => a[4] - b[4] || (a[0] < b[0] ? -1 : 1));
+  }
+  const ordered = [];
+  const stack = (children.get(null) ?? []).map((row) => ({ row, parent: -1 }));
+  while (stack.length > 0) {
+    const { row, parent } = stack.pop();
+    const index = ordered.length;
+    ordered.push([row[0], parent, ...row.slice(2)]);
+    const below = children.get(row[0]) ?? [];
+    for (let i = below.length - 1; i >= 0; i--) stack.push({ row: below[i], parent: index });
+  }
+  const columns = answer.columns.map((name) => name === "parent_id" ? "parent" : name);
+  return readTree({ ...answer, columns, rows: ordered });
+}
+function rowOf(n) {
+  return [n.id, n.parent?.id ?? null, n.type, n.name, n.start, n.duration, n.running ? "running" : "ended", n.error, n.tokens, n.cost, n.childCount, n.below, n.note || null];
+}
+var groupFrom = 5;
+function visibleRows(tree, show2) {
+  const keep = show2.match ? matching(tree, show2.match) : null;
+  const rows = [];
+  const stack = [];
+  const push = (nodes, depth) => {
+    const list = [];
+    for (let i = 0; i < nodes.length; i++) {
+      const node = nodes[i];
+      if (keep && !keep.has(node)) continue;
+      if (show2.group && !keep) {
+        const group = alike(nodes, i);
+        if (group.length >= groupFrom && !show2.opened.has(node.id)) {
+          list.push({ node, depth, folded: true, group, grey: false });
+          i += group.length - 1;
+          continue;
+        }
+        if (group.length >= groupFrom) {
+          for (const one of group) list.push({ node: one, depth, folded: show2.folded.has(one.id), group: null, grey: false });
+          i += group.length - 1;
+          continue;
+        }
+      }
+      list.push({ node, depth, folded: show2.folded.has(node.id), group: null, grey: keep !== null && !show2.match(node) });
+    }
+    for (let i = list.length - 1; i >= 0; i--) stack.push(list[i]);
+  };
+  push([tree.root], 0);
+  while (stack.length > 0) {
+    const row = stack.pop();
+    rows.push(row);
+    if (!row.folded && !row.group) push(row.node.children, row.depth + 1);
+  }
+  return rows;
+}
+function alike(nodes, i) {
+  const first2 = nodes[i];
+  const plain = (n) => n.children.length === 0 && n.childCount === 0 && !n.error && !n.running;
+  if (!plain(first2)) return [first2];
+  let end = i + 1;
+  while (end < nodes.length && plain(nodes[end]) && nodes[end].name === first2.name && nodes[end].type === first2.type) end++;
+  return nodes.slice(i, end);
+}
+function matching(tree, match) {
+  const keep = /* @__PURE__ */ new Set([tree.root]);
+  for (const node of tree.nodes) {
+    if (!match(node)) continue;
+    for (let n = node; n && !keep.has(n); n = n.parent) keep.add(n);
+  }
+  return keep;
+}
+function foldedBelow(tree, depth) {
+  return new Set(tree.nodes.filter((n) => n.depth >= depth && n.children.length > 0).map((n) => n.id));
+}
+function criticalPath(tree) {
+  const path = /* @__PURE__ */ new Set();
+  const stack = [{ node: tree.root, until: tree.end }];
+  while (stack.length > 0) {
+    const { node, until } = stack.pop();
+    path.add(node.id);
+    let before = Math.min(node === tree.root ? tree.end : node.end, until);
+    const byEnd = [...node.children].sort((a, b) => b.end - a.end);
+    for (const child of byEnd) {
+      if (child.start >= before && child.duration > 0) continue;
+      if (child.end > before) continue;
+      stack.push({ node: child, until: before });
+      before = child.start;
+    }
+  }
+  return path;
+}
+function pathTo(node) {
+  const path = [];
+  for (let n = node; n; n = n.parent) path.unshift(n);
+  return path;
+}
+
+// parts/table.tsx
+import { useEffect as useEffect4, useLayoutEffect, useRef as useRef3, useState as useState4 } from "./lib.js";
+import { jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
+function useWindow(count2, rowHeight4) {
+  const ref = useRef3(null);
+  const [view, setView] = useState4({ top: 0, height: 800 });
+  const measure = () => {
+    const box = ref.current;
+    if (!box) return;
+    setView((v) => v.top === box.scrollTop && v.height === box.clientHeight ? v : { top: box.scrollTop, height: box.clientHeight });
+  };
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (ref.current) observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  const from = Math.max(0, Math.min(count2, Math.floor(view.top / rowHeight4)) - 8);
+  const to = Math.min(count2, Math.ceil((view.top + view.height) / rowHeight4) + 8);
+  return { ref, from, to, onScroll: measure };
+}
+function reveal(box, index, rowHeight4, head = 0) {
+  if (!box || index < 0) return;
+  const top = index * rowHeight4;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + rowHeight4 + head > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight4 + head - box.clientHeight;
+}
+function Table(p) {
+  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
+  const at = p.selected === null ? -1 : p.rows.findIndex((r) => p.rowId(r) === p.selected);
+  useEffect4(() => reveal(ref.current, at, p.rowHeight, 32), [at, p.selected]);
+  useEffect4(() => {
+    if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
+  }, [to, p.rows.length]);
+  const style = (c) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
+  return /* @__PURE__ */ jsxs5(
+    "div",
+    {
+      class: `table${p.lines === 2 ? " two-lines" : ""}`,
+      ref,
+      onScroll,
+      role: "grid",
+      "aria-label": p.label,
+      "aria-rowcount": p.total ?? -1,
+      tabIndex: 0,
+      "aria-activedescendant": at >= from && at < to ? `row-${p.selected}` : void 0,
+      children: [
+        /* @__PURE__ */ jsx6("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx6(
+          "div",
+          {
+            role: "columnheader",
+            class: c.right ? "right" : "",
+            style: style(c),
+            "aria-sort": c.sort && p.sort?.by === c.sort ? p.sort.ascending ? "ascending" : "descending" : void 0,
+            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs5("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
+              c.label,
+              p.sort?.by === c.sort && /* @__PURE__ */ jsx6(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
+            ] }) : c.label
+          },
+          c.id
+        )) }),
+        /* @__PURE__ */ jsx6("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
+          const id = p.rowId(row);
+          return /* @__PURE__ */ jsx6(
+            "div",
+            {
+              id: `row-${id}`,
+              role: "row",
+              "aria-rowindex": from + i + 2,
+              "aria-selected": id === p.selected,
+              class: `row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`,
+              style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
+              onClick: () => p.onSelect(id),
+              onDblClick: () => p.onOpen(id),
+              children: p.columns.map((c) => /* @__PURE__ */ jsx6("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
+            },
+            id
+          );
+        }) })
+      ]
+    }
+  );
+}
+function Value({ text: text3, onPick, children, className }) {
+  return /* @__PURE__ */ jsx6(
+    "button",
+    {
+      type: "button",
+      tabIndex: -1,
+      class: `value ${className ?? ""}`,
+      title: `${text3}
+Click: only these. Alt+click: not these.`,
+      onClick: (e) => {
+        e.stopPropagation();
+        onPick(e.altKey);
+      },
+      children: children ?? text3
+    }
+  );
+}
+
+// parts/textdiff.tsx
+import { useEffect as useEffect5, useState as useState5 } from "./lib.js";
+
+// app/workers.ts
+var factory = globalThis.trustedTypes;
+var names = ["markdown.worker.js", "diff.worker.js"];
+var policy = factory?.createPolicy("workers", {
+  createScriptURL(url2) {
+    if (!names.some((name) => url2 === new URL(name, import.meta.url).href)) throw new TypeError(`${url2} is no worker of these pages`);
+    return url2;
+  }
+});
+function workerUrl(name) {
+  const url2 = new URL(name, import.meta.url).href;
+  return policy ? policy.createScriptURL(url2) : url2;
+}
+
+// parts/textdiff.tsx
+import { jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
+var longText = 2e4;
+var context = 200;
+var maxPieces = 400;
+function compare(left, right, done) {
+  if (left.length + right.length < longText) {
+    done(compareTexts(left, right));
+    return () => {
+    };
+  }
+  const worker2 = new Worker(workerUrl("diff.worker.js"), { type: "module" });
+  worker2.addEventListener("message", (event) => {
+    done(event.data.pieces);
+    worker2.terminate();
+  });
+  worker2.postMessage({ id: 0, left, right });
+  return () => worker2.terminate();
+}
+function TextDiff({ left, right }) {
+  const [pieces, setPieces] = useState5(null);
+  const [whole, setWhole] = useState5(false);
+  useEffect5(() => {
+    setPieces(null);
+    return compare(left, right, setPieces);
+  }, [left, right]);
+  if (!pieces) return /* @__PURE__ */ jsx7("p", { class: "faint", children: "comparing…" });
+  if (pieces.every((p) => p.kind === "same")) return /* @__PURE__ */ jsx7("p", { class: "faint", children: left === "" ? "empty in both" : `the same in both, ${left.length.toLocaleString("en-US")} characters` });
+  const shown2 = whole ? pieces : pieces.slice(0, maxPieces);
+  return /* @__PURE__ */ jsxs6("pre", { class: "text-diff", tabIndex: 0, children: [
+    shown2.map((p, i) => p.kind === "left" ? /* @__PURE__ */ jsx7("del", { children: p.text }, i) : p.kind === "right" ? /* @__PURE__ */ jsx7("ins", { children: p.text }, i) : /* @__PURE__ */ jsx7("span", { children: whole ? p.text : shorten(p.text, i > 0, i < pieces.length - 1) }, i)),
+    shown2.length < pieces.length && /* @__PURE__ */ jsx7("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show the other ${pieces.length - shown2.length} parts` })
+  ] });
+}
+function shorten(text3, before, after) {
+  if (text3.length <= context * 3) return text3;
+  const head = before ? text3.slice(0, context) : "";
+  const tail = after ? text3.slice(-context) : "";
+  return `${head} [… ${(text3.length - head.length - tail.length).toLocaleString("en-US")} characters alike …] ${tail}`;
+}
+
+// pages/compare.tsx
+import { jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
+var maxRead = 4e3;
+function ComparePage() {
+  const { params } = route.value;
+  const [left, right] = [params.get("left") ?? "", params.get("right") ?? ""];
+  const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal8) => Promise.all([left, right].map(async (id) => readTree(await call(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal: signal8 })))));
+  if (!left || !right) return /* @__PURE__ */ jsx8(Choose, { left });
+  if (trees.error) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8(Problem, { error: trees.error, retry: trees.reload }) });
+  if (!trees.value || trees.loading) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx8(Comparison, { left: trees.value[0], right: trees.value[1], ids: [left, right] }, `${left} ${right}`);
+}
+function Choose({ left }) {
+  const [id, setId] = useState6("");
+  const found = useLoaded(left || "none", async (signal8) => {
+    const search = (filters) => call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters, limit: 20 } });
+    const all = await search([]);
+    if (!left) return all.sessions;
+    const own = await call(`v1/events/${encodeURIComponent(left)}?children=none`, { signal: signal8 });
+    const alike2 = await search([{ field: "event_name", operator: "is", value: own.event_name }]);
+    return [...new Map([...alike2.sessions, ...all.sessions].map((s) => [s.session_id, s])).values()].filter((s) => s.session_id !== left);
+  });
+  const take = (other) => left ? setParams({ right: other }) : setParams({ left: other });
+  return /* @__PURE__ */ jsxs7("div", { class: "page", children: [
+    /* @__PURE__ */ jsx8("header", { children: /* @__PURE__ */ jsx8("h1", { children: left ? "Compare with which session?" : "Compare two sessions" }) }),
+    /* @__PURE__ */ jsxs7("div", { class: "choose", children: [
+      /* @__PURE__ */ jsxs7("form", { onSubmit: (e) => {
+        e.preventDefault();
+        if (id.trim() !== "") take(id.trim());
+      }, children: [
+        /* @__PURE__ */ jsx8("input", { class: "input", value: id, placeholder: "The id of a session", "aria-label": "The id of a session", spellcheck: false, onInput: (e) => setId(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx8("button", { type: "submit", class: "button primary", disabled: id.trim() === "", children: "Compare" })
+      ] }),
+      found.error ? /* @__PURE__ */ jsx8(Problem, { error: found.error, retry: found.reload }) : found.value?.length === 0 ? /* @__PURE__ */ jsx8(Empty, { title: "There is no other session" }) : /* @__PURE__ */ jsx8("ul", { "aria-label": "Sessions", children: found.value?.map((s) => /* @__PURE__ */ jsx8("li", { children: /* @__PURE__ */ jsxs7("button", { type: "button", onClick: () => take(s.session_id), children: [
+        /* @__PURE__ */ jsx8(Icon, { name: "session", small: true }),
+        /* @__PURE__ */ jsx8("span", { class: "strong ellipsis", children: s.session_name }),
+        /* @__PURE__ */ jsx8("span", { class: "faint ellipsis grow", children: s.input }),
+        /* @__PURE__ */ jsx8("span", { class: "faint choose-number", children: shortTime(s.start_time, Date.now()) }),
+        /* @__PURE__ */ jsx8("span", { class: "choose-number", children: duration(s.duration) })
+      ] }) }, s.session_id)) })
+    ] })
+  ] });
+}
+function Comparison({ left, right, ids }) {
+  const { params } = route.value;
+  const [turn, setTurn] = useState6(0);
+  const [reading, setReading] = useState6(true);
+  const [opened, setOpened] = useState6(/* @__PURE__ */ new Set());
+  const all = params.get("all") === "1";
+  useEffect6(() => {
+    let gone = false;
+    const wanted = [left, right].flatMap((t) => t.nodes.slice(1, maxRead + 1).map((n) => n.id));
+    void (async () => {
+      for (let i = 0; i < wanted.length && !gone; i += 200) {
+        const fresh = await loadPreviews(wanted.slice(i, i + 200));
+        if (fresh && !gone) setTurn((n) => n + 1);
+      }
+      if (!gone) setReading(false);
+    })();
+    return () => {
+      gone = true;
+    };
+  }, [left, right]);
+  const say = useCallback((id) => {
+    const p = previewOf(id);
+    return p && `${p.input ?? ""}
+${p.output ?? ""}
+${p.model ?? ""}`;
+  }, []);
+  const pairs = useMemo2(() => pairTrees(left, right, say), [left, right, turn]);
+  const rows = useMemo2(() => all ? pairs.map((_, at2) => ({ at: at2, folded: 1 })) : foldAlike(pairs, opened), [pairs, opened, all]);
+  const counts = useMemo2(() => {
+    const n = { same: 0, changed: 0, left: 0, right: 0 };
+    for (const p of pairs.slice(1)) n[p.kind]++;
+    return n;
+  }, [pairs]);
+  const first2 = nextDifference(pairs, 0);
+  const chosen = params.get("e");
+  const at = chosen === null ? -1 : pairs.findIndex((p) => p.left?.id === chosen || p.right?.id === chosen);
+  const pair = pairs[at];
+  const select = (p) => p && setParams({ e: (p.left ?? p.right).id }, true);
+  const place2 = () => pairs.findIndex((p) => {
+    const e = route.value.params.get("e");
+    return e !== null && (p.left?.id === e || p.right?.id === e);
+  });
+  const step = (by) => {
+    const now = rows.findIndex((r) => r.at <= place2() && place2() < r.at + r.folded);
+    const next = rows[Math.min(rows.length - 1, Math.max(0, now + by))];
+    if (next) select(pairs[next.at]);
+  };
+  const differ = (by) => {
+    const next = nextDifference(pairs, place2() < 0 ? 0 : place2(), by);
+    if (next >= 0) select(pairs[next]);
+  };
+  useEffect6(() => addCommands([
+    { id: "next", keys: ["j", "arrowdown"], label: "Next pair of events", group: "Comparison", run: () => step(1) },
+    { id: "previous", keys: ["k", "arrowup"], label: "Previous pair of events", group: "Comparison", run: () => step(-1) },
+    { id: "difference", keys: ["d"], label: "Next difference", group: "Comparison", run: () => differ(1) },
+    { id: "difference-before", keys: ["shift+d"], label: "Previous difference", group: "Comparison", run: () => differ(-1) },
+    { id: "all-pairs", keys: ["o"], label: "Show what is alike, too", group: "Comparison", run: () => setParams({ all: route.value.params.get("all") ? null : "1" }, true) },
+    { id: "swap", keys: ["x"], label: "Swap left and right", group: "Comparison", run: () => go(href(["compare"], { left: ids[1], right: ids[0] })) },
+    { id: "close", keys: ["escape"], label: "Close the events", group: "Comparison", run: () => setParams({ e: null }, true) }
+  ]), [pairs, rows]);
+  return /* @__PURE__ */ jsxs7("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs7("header", { children: [
+      /* @__PURE__ */ jsx8("h1", { class: "ellipsis", children: "Compare" }),
+      /* @__PURE__ */ jsx8("span", { class: "grow" }),
+      /* @__PURE__ */ jsx8("button", { type: "button", class: "button", "aria-pressed": all, title: `Show what is alike, too (${keysOf("all-pairs")})`, onClick: () => setParams({ all: all ? null : "1" }, true), children: "All events" }),
+      /* @__PURE__ */ jsx8("button", { type: "button", class: "button primary", disabled: first2 < 0, title: `Next difference (${keysOf("difference")})`, onClick: () => at < 0 ? select(pairs[first2]) : differ(1), children: at < 0 ? "First difference" : "Next difference" })
+    ] }),
+    /* @__PURE__ */ jsxs7("div", { class: "compare-heads", children: [
+      /* @__PURE__ */ jsx8(Side, { tree: left, other: null, id: ids[0] }),
+      /* @__PURE__ */ jsx8(Side, { tree: right, other: left, id: ids[1] })
+    ] }),
+    /* @__PURE__ */ jsxs7("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs7("div", { class: "main", children: [
+        reading && /* @__PURE__ */ jsx8("div", { class: "progress" }),
+        /* @__PURE__ */ jsx8(Pairs, { pairs, rows, selected: at, onSelect: select, onUnfold: (n) => setOpened(/* @__PURE__ */ new Set([...opened, n])) }),
+        /* @__PURE__ */ jsxs7("div", { class: "foot", role: "status", children: [
+          `${count(counts.same)} alike, ${count(counts.changed)} changed, ${count(counts.left)} only left, ${count(counts.right)} only right`,
+          [left, right].some((t) => t.nodes.length > maxRead) && /* @__PURE__ */ jsx8("span", { children: `what events say was compared of the first ${count(maxRead)} of each` }),
+          [left, right].some((t) => t.truncated) && /* @__PURE__ */ jsx8("span", { children: "the upper levels of what is larger" })
+        ] })
+      ] }),
+      pair && /* @__PURE__ */ jsx8(PairPanel, { pair, ids }, "pair")
+    ] })
+  ] });
+}
+function Side({ tree, other, id }) {
+  const errors = (t) => t.root.errorsBelow || (t.root.error ? 1 : 0);
+  const numbers = [
+    ["duration", tree.end - tree.start, other && other.end - other.start, duration],
+    ["events", tree.total - 1, other && other.total - 1, count],
+    ["tokens", tree.root.tokens ?? 0, other && (other.root.tokens ?? 0), count],
+    ["cost", tree.root.cost ?? 0, other && (other.root.cost ?? 0), cost],
+    ["errors", errors(tree), other && errors(other), count]
+  ];
+  return /* @__PURE__ */ jsxs7("section", { "aria-label": other ? "Right session" : "Left session", children: [
+    /* @__PURE__ */ jsx8("a", { class: "strong ellipsis", href: href(["session", id]), children: tree.root.name }),
+    /* @__PURE__ */ jsx8("span", { class: "faint", children: time(tree.start).slice(0, 19) }),
+    /* @__PURE__ */ jsx8("div", { class: "side-numbers", children: numbers.filter(([label, n, before]) => label === "duration" || label === "events" || n > 0 || (before ?? 0) > 0).map(([label, n, before, show2]) => /* @__PURE__ */ jsxs7("span", { children: [
+      label,
+      " ",
+      /* @__PURE__ */ jsx8("b", { children: show2(n) }),
+      before !== null && n !== before && /* @__PURE__ */ jsx8("span", { class: "faint", children: ` ${n > before ? "▲" : "▼"} ${show2(Math.abs(n - before))}` })
+    ] }, label)) })
+  ] });
+}
+var rowHeight = 28;
+function Pairs({ pairs, rows, selected, onSelect, onUnfold }) {
+  const { ref, from, to, onScroll } = useWindow(rows.length, rowHeight);
+  const at = rows.findIndex((r) => selected >= r.at && selected < r.at + r.folded);
+  useEffect6(() => reveal(ref.current, at, rowHeight), [selected, rows.length]);
+  return /* @__PURE__ */ jsx8("div", { class: "pairs", ref, onScroll, tabIndex: 0, role: "treegrid", "aria-label": "Events of both sessions", "aria-rowcount": rows.length, "aria-activedescendant": at >= from && at < to ? `pair-${rows[at].at}` : void 0, children: /* @__PURE__ */ jsx8("div", { style: { height: `${rows.length * rowHeight}px`, position: "relative" }, children: rows.slice(from, to).map((r, i) => {
+    const p = pairs[r.at];
+    const top = `${(from + i) * rowHeight}px`;
+    if (r.folded > 1) {
+      return /* @__PURE__ */ jsx8("div", { id: `pair-${r.at}`, role: "row", "aria-rowindex": from + i + 1, class: "pair-row folded", style: { top }, onClick: () => onUnfold(r.at), children: /* @__PURE__ */ jsx8("button", { type: "button", class: "button plain", role: "gridcell", tabIndex: -1, children: `= ${plural(r.folded, "event")} alike` }) }, `f${r.at}`);
+    }
+    return /* @__PURE__ */ jsxs7("div", { id: `pair-${r.at}`, role: "row", "aria-level": p.depth + 1, "aria-rowindex": from + i + 1, "aria-selected": r.at === selected, class: `pair-row ${p.kind}${r.at === selected ? " selected" : ""}`, style: { top }, onClick: () => onSelect(p), children: [
+      /* @__PURE__ */ jsx8(Cell, { node: p.left, depth: p.depth }),
+      /* @__PURE__ */ jsx8("span", { class: "pair-mark", role: "gridcell", title: { same: "alike", changed: "changed", left: "only left", right: "only right" }[p.kind], children: { same: "=", changed: "≠", left: "←", right: "→" }[p.kind] }),
+      /* @__PURE__ */ jsx8(Cell, { node: p.right, depth: p.depth })
+    ] }, r.at);
+  }) }) });
+}
+function Cell({ node, depth }) {
+  if (!node) return /* @__PURE__ */ jsx8("span", { class: "pair-cell", role: "gridcell" });
+  const preview = previewOf(node.id);
+  return /* @__PURE__ */ jsxs7("span", { class: "pair-cell", role: "gridcell", style: { paddingLeft: `${8 + Math.min(depth, 20) * 12}px` }, children: [
+    /* @__PURE__ */ jsx8(TypeIcon, { type: node.type, small: true }),
+    /* @__PURE__ */ jsx8("span", { class: "tree-name ellipsis", children: node.name }),
+    node.error && /* @__PURE__ */ jsxs7("span", { class: "chip bad", title: node.error, children: [
+      /* @__PURE__ */ jsx8(Icon, { name: "alert", small: true }),
+      "error"
+    ] }),
+    /* @__PURE__ */ jsx8("span", { class: "tree-preview ellipsis faint grow", children: node.type === "session" ? "" : preview?.output || preview?.input }),
+    /* @__PURE__ */ jsx8("span", { class: "faint", children: duration(node.duration) })
+  ] });
+}
+var fields = ["error", "inputs", "outputs", "config", "metrics"];
+function PairPanel({ pair, ids }) {
+  const key2 = useRested(`${pair.left?.id ?? ""} ${pair.right?.id ?? ""}`, 80);
+  const events2 = useLoaded(key2, (signal8) => Promise.all(key2.split(" ").map((id) => id ? readEvent(id, signal8) : null)));
+  const scroll = useRef4(null);
+  const node = pair.left ?? pair.right;
+  const left = events2.value?.[0] ?? null;
+  const right = events2.value?.[1] ?? null;
+  const written = (e, field) => {
+    const v = e?.[field];
+    return v === void 0 || v === null || typeof v === "object" && Object.keys(v).length === 0 ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2);
+  };
+  return /* @__PURE__ */ jsxs7("aside", { class: "detail compare-panel", "aria-label": "The events", children: [
+    /* @__PURE__ */ jsxs7("header", { children: [
+      /* @__PURE__ */ jsx8(TypeIcon, { type: node.type }),
+      /* @__PURE__ */ jsx8("h2", { class: "ellipsis grow", children: node.name }),
+      pair.left && /* @__PURE__ */ jsx8("a", { class: "button", href: href(["session", ids[0]], { e: pair.left.id }), children: "Left" }),
+      pair.right && /* @__PURE__ */ jsx8("a", { class: "button", href: href(["session", ids[1]], { e: pair.right.id }), children: "Right" }),
+      /* @__PURE__ */ jsx8("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the events", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx8(Icon, { name: "close", small: true }) })
+    ] }),
+    /* @__PURE__ */ jsxs7("div", { class: "scroll", ref: scroll, children: [
+      events2.loading && /* @__PURE__ */ jsx8("div", { class: "progress" }),
+      events2.error ? /* @__PURE__ */ jsx8(Problem, { error: events2.error, retry: events2.reload }) : events2.value && /* @__PURE__ */ jsxs7("div", { class: "event", children: [
+        pair.kind === "left" && /* @__PURE__ */ jsx8("p", { class: "notice", children: "Only the left session has this event." }),
+        pair.kind === "right" && /* @__PURE__ */ jsx8("p", { class: "notice", children: "Only the right session has this event." }),
+        /* @__PURE__ */ jsxs7("div", { class: "side-numbers", children: [
+          /* @__PURE__ */ jsxs7("span", { children: [
+            "duration ",
+            /* @__PURE__ */ jsx8("b", { children: `${left ? duration(left.duration) : "–"} → ${right ? duration(right.duration) : "–"}` })
+          ] }),
+          [left, right].some((e) => e?.metadata?.cost !== void 0) && /* @__PURE__ */ jsxs7("span", { children: [
+            "cost ",
+            /* @__PURE__ */ jsx8("b", { children: [left, right].map((e) => typeof e?.metadata?.cost === "number" ? cost(e.metadata.cost) : "–").join(" → ") })
+          ] }),
+          [left, right].some((e) => e?.metadata?.total_tokens !== void 0) && /* @__PURE__ */ jsxs7("span", { children: [
+            "tokens ",
+            /* @__PURE__ */ jsx8("b", { children: [left, right].map((e) => typeof e?.metadata?.total_tokens === "number" ? count(e.metadata.total_tokens) : "–").join(" → ") })
+          ] })
+        ] }),
+        fields.map((f) => {
+          const [a, b] = [written(left, f), written(right, f)];
+          return (a !== "" || b !== "") && /* @__PURE__ */ jsxs7("section", { class: "field", "aria-label": f, children: [
+            /* @__PURE__ */ jsx8("h2", { children: { error: "Error", inputs: "Input", outputs: "Output", config: "Configuration", metrics: "Scores" }[f] }),
+            /* @__PURE__ */ jsx8(TextDiff, { left: a, right: b })
+          ] }, f);
+        })
+      ] })
+    ] })
+  ] });
+}
+
+// pages/events.tsx
+import { useEffect as useEffect13, useMemo as useMemo4, useRef as useRef8, useState as useState19 } from "./lib.js";
+
 // model/export.ts
 function jsonl(rows) {
   return rows.map((e) => `${JSON.stringify(e)}
@@ -589,9 +1384,9 @@ function valueAt(of, path) {
   if (typeof of !== "object" || of === null) return void 0;
   if (Object.hasOwn(of, path)) return of[path];
   for (let dot = path.indexOf("."); dot > 0; dot = path.indexOf(".", dot + 1)) {
-    const key = path.slice(0, dot);
-    if (!Object.hasOwn(of, key)) continue;
-    const found = valueAt(of[key], path.slice(dot + 1));
+    const key2 = path.slice(0, dot);
+    if (!Object.hasOwn(of, key2)) continue;
+    const found = valueAt(of[key2], path.slice(dot + 1));
     if (found !== void 0) return found;
   }
   return void 0;
@@ -944,119 +1739,57 @@ function termAt(text3, caret) {
   return { from, typed: text3.slice(from, caret), field: list };
 }
 
-// model/format.ts
-var number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
-function count(n) {
-  return number.format(n);
-}
-function short(n) {
-  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
-    if (Math.abs(n) >= size) {
-      const value2 = unit === "k" ? n / 1e3 : n / size;
-      return `${value2 >= 100 ? value2.toFixed(0) : value2.toFixed(1)}${unit}`;
-    }
-  }
-  return count(n);
-}
-function duration(ms) {
-  if (!Number.isFinite(ms) || ms < 0) return "–";
-  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
-  if (ms < 1e3) return `${Math.round(ms)} ms`;
-  if (ms < 1e4) return `${(ms / 1e3).toFixed(2)} s`;
-  if (ms < 6e4) return `${(ms / 1e3).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1e3);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor(minutes % 1440 / 60)} h`;
-}
-function cost(usd) {
-  if (usd === 0) return "$0";
-  if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
-  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
-}
-function bytes(n) {
-  if (n < 1024) return `${n} B`;
-  if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
-  return `${(n / (1 << 20)).toFixed(1)} MB`;
-}
-function time(ms) {
-  const d = new Date(ms);
-  if (Number.isNaN(d.getTime())) return "–";
-  const two = (n) => String(n).padStart(2, "0");
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
-}
-function shortTime(ms, now) {
-  const d = new Date(ms);
-  const n = new Date(now);
-  if (Number.isNaN(d.getTime())) return "–";
-  const clock = time(ms).slice(11, 19);
-  if (d.toDateString() === n.toDateString()) return clock;
-  const month = d.toLocaleString("en-US", { month: "short" });
-  if (d.getFullYear() === n.getFullYear()) return `${month} ${d.getDate()} ${clock.slice(0, 5)}`;
-  return `${time(ms).slice(0, 10)}`;
-}
-function plural(n, one, many = `${one}s`) {
-  return `${count(n)} ${n === 1 ? one : many}`;
-}
-function value(v) {
-  if (typeof v === "string") return v;
-  if (typeof v === "number") return Math.abs(v) < 1 ? String(Number(v.toPrecision(4))) : number.format(v);
-  if (v === void 0) return "";
-  return JSON.stringify(v);
-}
-
 // parts/columnmenu.tsx
 import { signal as signal6 } from "./lib.js";
-import { useState as useState4 } from "./lib.js";
-import { Fragment, jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
+import { useState as useState7 } from "./lib.js";
+import { Fragment, jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
 var kept = localStorage.getItem("spangrove.density");
 var density = signal6(kept === "compact" || kept === "comfortable" ? kept : "normal");
 var coarse = matchMedia("(pointer: coarse)");
-function rowHeight() {
+function rowHeight2() {
   const own = { compact: 28, normal: 32, comfortable: 52 }[density.value];
   return coarse.matches ? Math.max(44, own) : own;
 }
-function ColumnMenu({ standard, chosen, fields, own, label, onChange }) {
-  const [query, setQuery] = useState4("");
+function ColumnMenu({ standard, chosen, fields: fields2, own, label, onChange }) {
+  const [query, setQuery] = useState7("");
   const q = query.toLowerCase();
-  const others = [...standard.map((c) => c.id), ...fields].filter((id) => !chosen.includes(id) && (q === "" || label(id).toLowerCase().includes(q) || id.toLowerCase().includes(q)));
+  const others = [...standard.map((c) => c.id), ...fields2].filter((id) => !chosen.includes(id) && (q === "" || label(id).toLowerCase().includes(q) || id.toLowerCase().includes(q)));
   const move = (id) => {
     const at = chosen.indexOf(id);
     const next = [...chosen];
     next.splice(at - 1, 2, id, chosen[at - 1]);
     onChange(next);
   };
-  return /* @__PURE__ */ jsxs5(Fragment, { children: [
-    /* @__PURE__ */ jsx6("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns and height of rows", "aria-label": "Columns", children: /* @__PURE__ */ jsx6(Icon, { name: "columns", small: true }) }),
-    /* @__PURE__ */ jsxs5("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx6("div", { class: "segments", role: "group", "aria-label": "Height of rows", children: ["compact", "normal", "comfortable"].map((d) => /* @__PURE__ */ jsx6("button", { type: "button", "aria-pressed": density.value === d, onClick: () => {
+  return /* @__PURE__ */ jsxs8(Fragment, { children: [
+    /* @__PURE__ */ jsx9("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns and height of rows", "aria-label": "Columns", children: /* @__PURE__ */ jsx9(Icon, { name: "columns", small: true }) }),
+    /* @__PURE__ */ jsxs8("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx9("div", { class: "segments", role: "group", "aria-label": "Height of rows", children: ["compact", "normal", "comfortable"].map((d) => /* @__PURE__ */ jsx9("button", { type: "button", "aria-pressed": density.value === d, onClick: () => {
         density.value = d;
         localStorage.setItem("spangrove.density", d);
       }, children: d }, d)) }),
-      /* @__PURE__ */ jsx6("ul", { "aria-label": "Columns shown", children: chosen.map((id, i) => /* @__PURE__ */ jsxs5("li", { children: [
-        /* @__PURE__ */ jsxs5("button", { type: "button", "aria-pressed": "true", title: `Hide ${id}`, disabled: chosen.length === 1, onClick: () => onChange(chosen.filter((c) => c !== id)), children: [
-          /* @__PURE__ */ jsx6(Icon, { name: "check", small: true }),
-          /* @__PURE__ */ jsx6("span", { class: "grow ellipsis", children: label(id) })
+      /* @__PURE__ */ jsx9("ul", { "aria-label": "Columns shown", children: chosen.map((id, i) => /* @__PURE__ */ jsxs8("li", { children: [
+        /* @__PURE__ */ jsxs8("button", { type: "button", "aria-pressed": "true", title: `Hide ${id}`, disabled: chosen.length === 1, onClick: () => onChange(chosen.filter((c) => c !== id)), children: [
+          /* @__PURE__ */ jsx9(Icon, { name: "check", small: true }),
+          /* @__PURE__ */ jsx9("span", { class: "grow ellipsis", children: label(id) })
         ] }),
-        i > 0 && /* @__PURE__ */ jsx6("button", { type: "button", class: "move", title: "One place to the left", "aria-label": `Move ${label(id)} to the left`, onClick: () => move(id), children: /* @__PURE__ */ jsx6(Icon, { name: "up", small: true }) })
+        i > 0 && /* @__PURE__ */ jsx9("button", { type: "button", class: "move", title: "One place to the left", "aria-label": `Move ${label(id)} to the left`, onClick: () => move(id), children: /* @__PURE__ */ jsx9(Icon, { name: "up", small: true }) })
       ] }, id)) }),
-      /* @__PURE__ */ jsx6("input", { class: "input", type: "text", value: query, placeholder: "Find a field", "aria-label": "Find a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      /* @__PURE__ */ jsxs5("ul", { "aria-label": "Columns not shown", children: [
-        others.length === 0 && /* @__PURE__ */ jsx6("li", { class: "faint", children: "No other field" }),
-        others.slice(0, 50).map((id) => /* @__PURE__ */ jsx6("li", { children: /* @__PURE__ */ jsxs5("button", { type: "button", "aria-pressed": "false", title: id, onClick: () => onChange([...chosen, id]), children: [
-          /* @__PURE__ */ jsx6(Icon, { name: "plus", small: true }),
-          /* @__PURE__ */ jsx6("span", { class: "grow ellipsis", children: standard.some((c) => c.id === id) ? label(id) : id })
+      /* @__PURE__ */ jsx9("input", { class: "input", type: "text", value: query, placeholder: "Find a field", "aria-label": "Find a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      /* @__PURE__ */ jsxs8("ul", { "aria-label": "Columns not shown", children: [
+        others.length === 0 && /* @__PURE__ */ jsx9("li", { class: "faint", children: "No other field" }),
+        others.slice(0, 50).map((id) => /* @__PURE__ */ jsx9("li", { children: /* @__PURE__ */ jsxs8("button", { type: "button", "aria-pressed": "false", title: id, onClick: () => onChange([...chosen, id]), children: [
+          /* @__PURE__ */ jsx9(Icon, { name: "plus", small: true }),
+          /* @__PURE__ */ jsx9("span", { class: "grow ellipsis", children: standard.some((c) => c.id === id) ? label(id) : id })
         ] }) }, id)),
-        others.length > 50 && /* @__PURE__ */ jsx6("li", { class: "faint", children: `${others.length - 50} more: type a part of the name` })
+        others.length > 50 && /* @__PURE__ */ jsx9("li", { class: "faint", children: `${others.length - 50} more: type a part of the name` })
       ] }),
-      own && /* @__PURE__ */ jsx6("button", { type: "button", onClick: () => onChange(null), children: "As they were" })
+      own && /* @__PURE__ */ jsx9("button", { type: "button", onClick: () => onChange(null), children: "As they were" })
     ] })
   ] });
 }
 
 // parts/eventview.tsx
-import { useState as useState9 } from "./lib.js";
+import { useState as useState11 } from "./lib.js";
 
 // model/messages.ts
 var isDict = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
@@ -1064,10 +1797,10 @@ var text2 = (v) => typeof v === "string" ? v : null;
 var messageKeys = ["chat_history", "messages", "contents", "history"];
 function inputMessages(inputs) {
   if (!isDict(inputs)) return { messages: [], rest: {} };
-  for (const key of messageKeys) {
-    const list = inputs[key];
+  for (const key2 of messageKeys) {
+    const list = inputs[key2];
     if (Array.isArray(list) && list.length > 0 && list.every(looksLikeMessage)) {
-      const { [key]: _, ...rest } = inputs;
+      const { [key2]: _, ...rest } = inputs;
       return { messages: list.flatMap((m) => readMessage(m)), rest };
     }
   }
@@ -1083,15 +1816,15 @@ function outputMessages(outputs) {
   let rest = { ...outputs };
   if (looksLikeMessage(outputs) && (outputs.role !== void 0 || outputs.content !== void 0 || outputs.tool_calls !== void 0)) {
     messages.push(...readMessage({ role: "assistant", ...outputs }));
-    for (const key of ["role", "content", "tool_calls", "reasoning", "reasoning_content", "name", "refusal"]) delete rest[key];
+    for (const key2 of ["role", "content", "tool_calls", "reasoning", "reasoning_content", "name", "refusal"]) delete rest[key2];
   }
-  for (const key of ["choices", "messages", "chat_history"]) {
-    const list = outputs[key];
+  for (const key2 of ["choices", "messages", "chat_history"]) {
+    const list = outputs[key2];
     if (!Array.isArray(list) || list.length === 0) continue;
     const inner = list.map((c) => isDict(c) && isDict(c.message) ? c.message : c);
     if (!inner.every(looksLikeMessage)) continue;
     messages.push(...inner.flatMap((m) => readMessage({ role: "assistant", ...m })));
-    delete rest[key];
+    delete rest[key2];
   }
   return { messages, rest };
 }
@@ -1101,8 +1834,8 @@ function looksLikeMessage(v) {
 function readMessage(m) {
   const role = (text2(m.role) ?? text2(m.type) ?? "message").toLowerCase();
   const parts = [];
-  for (const key of ["reasoning", "reasoning_content", "thinking"]) {
-    const value2 = m[key];
+  for (const key2 of ["reasoning", "reasoning_content", "thinking"]) {
+    const value2 = m[key2];
     if (typeof value2 === "string" && value2) parts.push({ kind: "reasoning", text: value2 });
     else if (isDict(value2) || Array.isArray(value2)) parts.push(...readContent(value2, true));
   }
@@ -1214,9 +1947,9 @@ function scoresOf(metrics) {
 function readScores(events2, records) {
   const judges = /* @__PURE__ */ new Map();
   for (const r of records) {
-    const key = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
-    const known2 = judges.get(key);
-    if (!known2 || known2.start_time < r.start_time) judges.set(key, r);
+    const key2 = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
+    const known2 = judges.get(key2);
+    if (!known2 || known2.start_time < r.start_time) judges.set(key2, r);
   }
   return events2.flatMap((e) => scoresOf(e.metrics).map((s) => {
     const judge = judges.get(JSON.stringify([e.event_id, s.metric]));
@@ -1225,7 +1958,7 @@ function readScores(events2, records) {
 }
 
 // parts/json.tsx
-import { useEffect as useEffect5, useMemo as useMemo2, useState as useState6 } from "./lib.js";
+import { useEffect as useEffect7, useMemo as useMemo3, useState as useState8 } from "./lib.js";
 
 // model/jsonindex.ts
 var quoteMark = 34;
@@ -1301,16 +2034,16 @@ function members(text3, i, max, from) {
   const entries = [];
   while (at < text3.length && text3.charCodeAt(at) !== last) {
     if (entries.length === max) return { entries, next: { at, index } };
-    let key = null;
+    let key2 = null;
     if (isObject) {
       const end2 = stringEnd(text3, at);
-      key = readString(text3.slice(at, end2));
+      key2 = readString(text3.slice(at, end2));
       at = skip(text3, end2);
       if (text3.charCodeAt(at) === colon) at = skip(text3, at + 1);
     }
     const end = valueEnd(text3, at);
     if (end === at) break;
-    entries.push({ key, index, kind: kindAt(text3, at), start: at, end });
+    entries.push({ key: key2, index, kind: kindAt(text3, at), start: at, end });
     index++;
     at = skip(text3, end);
     if (text3.charCodeAt(at) === comma) at = skip(text3, at + 1);
@@ -1328,121 +2061,20 @@ function writePath(path) {
   return path.map((p, i) => typeof p === "number" ? `[${p}]` : /^[A-Za-z_$][\w$-]*$/.test(p) ? i === 0 ? p : `.${p}` : `[${JSON.stringify(p)}]`).join("");
 }
 
-// parts/table.tsx
-import { useEffect as useEffect4, useLayoutEffect, useRef as useRef3, useState as useState5 } from "./lib.js";
-import { jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
-function useWindow(count2, rowHeight3) {
-  const ref = useRef3(null);
-  const [view, setView] = useState5({ top: 0, height: 800 });
-  const measure = () => {
-    const box = ref.current;
-    if (!box) return;
-    setView((v) => v.top === box.scrollTop && v.height === box.clientHeight ? v : { top: box.scrollTop, height: box.clientHeight });
-  };
-  useLayoutEffect(() => {
-    measure();
-    const observer = new ResizeObserver(measure);
-    if (ref.current) observer.observe(ref.current);
-    return () => observer.disconnect();
-  }, []);
-  const from = Math.max(0, Math.min(count2, Math.floor(view.top / rowHeight3)) - 8);
-  const to = Math.min(count2, Math.ceil((view.top + view.height) / rowHeight3) + 8);
-  return { ref, from, to, onScroll: measure };
-}
-function reveal(box, index, rowHeight3, head = 0) {
-  if (!box || index < 0) return;
-  const top = index * rowHeight3;
-  if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + rowHeight3 + head > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight3 + head - box.clientHeight;
-}
-function Table(p) {
-  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
-  const at = p.selected === null ? -1 : p.rows.findIndex((r) => p.rowId(r) === p.selected);
-  useEffect4(() => reveal(ref.current, at, p.rowHeight, 32), [at, p.selected]);
-  useEffect4(() => {
-    if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
-  }, [to, p.rows.length]);
-  const style = (c) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
-  return /* @__PURE__ */ jsxs6(
-    "div",
-    {
-      class: `table${p.lines === 2 ? " two-lines" : ""}`,
-      ref,
-      onScroll,
-      role: "grid",
-      "aria-label": p.label,
-      "aria-rowcount": p.total ?? -1,
-      tabIndex: 0,
-      "aria-activedescendant": at >= from && at < to ? `row-${p.selected}` : void 0,
-      children: [
-        /* @__PURE__ */ jsx7("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx7(
-          "div",
-          {
-            role: "columnheader",
-            class: c.right ? "right" : "",
-            style: style(c),
-            "aria-sort": c.sort && p.sort?.by === c.sort ? p.sort.ascending ? "ascending" : "descending" : void 0,
-            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs6("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
-              c.label,
-              p.sort?.by === c.sort && /* @__PURE__ */ jsx7(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
-            ] }) : c.label
-          },
-          c.id
-        )) }),
-        /* @__PURE__ */ jsx7("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
-          const id = p.rowId(row);
-          return /* @__PURE__ */ jsx7(
-            "div",
-            {
-              id: `row-${id}`,
-              role: "row",
-              "aria-rowindex": from + i + 2,
-              "aria-selected": id === p.selected,
-              class: `row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`,
-              style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
-              onClick: () => p.onSelect(id),
-              onDblClick: () => p.onOpen(id),
-              children: p.columns.map((c) => /* @__PURE__ */ jsx7("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
-            },
-            id
-          );
-        }) })
-      ]
-    }
-  );
-}
-function Value({ text: text3, onPick, children, className }) {
-  return /* @__PURE__ */ jsx7(
-    "button",
-    {
-      type: "button",
-      tabIndex: -1,
-      class: `value ${className ?? ""}`,
-      title: `${text3}
-Click: only these. Alt+click: not these.`,
-      onClick: (e) => {
-        e.stopPropagation();
-        onPick(e.altKey);
-      },
-      children: children ?? text3
-    }
-  );
-}
-
 // parts/json.tsx
-import { Fragment as Fragment2, jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
-var rowHeight2 = 20;
+import { Fragment as Fragment2, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+var rowHeight3 = 20;
 var pageSize = 500;
 var smallText = 120;
 function Json({ text: text3, name }) {
-  const [opened, setOpened] = useState6(() => firstOpen(text3));
-  const [find, setFind] = useState6("");
-  const [hit, setHit] = useState6(0);
-  const [selected, setSelected] = useState6(0);
-  useEffect5(() => setOpened(firstOpen(text3)), [text3]);
-  const lines = useMemo2(() => layout(text3, opened), [text3, opened]);
-  const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight2);
-  const hits = useMemo2(() => findAll(text3, find), [text3, find]);
+  const [opened, setOpened] = useState8(() => firstOpen(text3));
+  const [find, setFind] = useState8("");
+  const [hit, setHit] = useState8(0);
+  const [selected, setSelected] = useState8(0);
+  useEffect7(() => setOpened(firstOpen(text3)), [text3]);
+  const lines = useMemo3(() => layout(text3, opened), [text3, opened]);
+  const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight3);
+  const hits = useMemo3(() => findAll(text3, find), [text3, find]);
   const toggle = (line2) => {
     const next = new Map(opened);
     if (line2.kind === "more") next.set(line2.id.slice(0, -2), (next.get(line2.id.slice(0, -2)) ?? pageSize) + pageSize * 4);
@@ -1458,15 +2090,15 @@ function Json({ text: text3, name }) {
     setOpened(path.opened);
     const at = layout(text3, path.opened).findIndex((l) => l.id === path.line);
     setSelected(at);
-    requestAnimationFrame(() => reveal(ref.current, at, rowHeight2));
+    requestAnimationFrame(() => reveal(ref.current, at, rowHeight3));
   };
-  useEffect5(() => {
+  useEffect7(() => {
     if (find) goTo(0);
   }, [hits]);
   const line = lines[selected];
-  return /* @__PURE__ */ jsxs7("div", { class: "json", children: [
-    text3.length > smallText && /* @__PURE__ */ jsxs7("div", { class: "json-tools", children: [
-      /* @__PURE__ */ jsx8(
+  return /* @__PURE__ */ jsxs9("div", { class: "json", children: [
+    text3.length > smallText && /* @__PURE__ */ jsxs9("div", { class: "json-tools", children: [
+      /* @__PURE__ */ jsx10(
         "input",
         {
           class: "input",
@@ -1483,12 +2115,12 @@ function Json({ text: text3, name }) {
           }
         }
       ),
-      find && /* @__PURE__ */ jsx8("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
-      /* @__PURE__ */ jsx8("span", { class: "grow" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx8(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx8(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
+      find && /* @__PURE__ */ jsx10("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
+      /* @__PURE__ */ jsx10("span", { class: "grow" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx10(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx10(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
     ] }),
-    /* @__PURE__ */ jsx8(
+    /* @__PURE__ */ jsx10(
       "div",
       {
         class: "json-lines",
@@ -1497,20 +2129,20 @@ function Json({ text: text3, name }) {
         tabIndex: 0,
         role: "tree",
         "aria-label": name,
-        style: { height: `${Math.min(lines.length, 24) * rowHeight2 + 8}px` },
+        style: { height: `${Math.min(lines.length, 24) * rowHeight3 + 8}px` },
         onKeyDown: (e) => {
           const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];
           if (move) {
             e.preventDefault();
             const n = Math.min(lines.length - 1, Math.max(0, selected + move));
             setSelected(n);
-            reveal(ref.current, n, rowHeight2);
+            reveal(ref.current, n, rowHeight3);
           } else if (line && (e.key === "Enter" || e.key === "ArrowRight" && !line.open || e.key === "ArrowLeft" && line.open) && canOpen(line)) {
             e.preventDefault();
             toggle(line);
           }
         },
-        children: /* @__PURE__ */ jsx8("div", { style: { height: `${lines.length * rowHeight2}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs7(
+        children: /* @__PURE__ */ jsx10("div", { style: { height: `${lines.length * rowHeight3}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs9(
           "div",
           {
             role: "treeitem",
@@ -1518,16 +2150,16 @@ function Json({ text: text3, name }) {
             "aria-expanded": canOpen(l) ? l.open : void 0,
             "aria-selected": from + i === selected,
             class: `json-line${from + i === selected ? " selected" : ""}`,
-            style: { top: `${(from + i) * rowHeight2}px`, paddingLeft: `${4 + Math.min(l.depth, 40) * 14}px` },
+            style: { top: `${(from + i) * rowHeight3}px`, paddingLeft: `${4 + Math.min(l.depth, 40) * 14}px` },
             onClick: () => {
               setSelected(from + i);
               if (canOpen(l)) toggle(l);
             },
             children: [
-              canOpen(l) ? /* @__PURE__ */ jsx8(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx8("span", { class: "json-gap" }),
-              l.kind === "more" ? /* @__PURE__ */ jsx8("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs7(Fragment2, { children: [
-                l.key !== null ? /* @__PURE__ */ jsx8("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx8("span", { class: "json-index", children: l.index }),
-                /* @__PURE__ */ jsx8(Value2, { text: text3, line: l, find })
+              canOpen(l) ? /* @__PURE__ */ jsx10(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx10("span", { class: "json-gap" }),
+              l.kind === "more" ? /* @__PURE__ */ jsx10("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs9(Fragment2, { children: [
+                l.key !== null ? /* @__PURE__ */ jsx10("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx10("span", { class: "json-index", children: l.index }),
+                /* @__PURE__ */ jsx10(Value2, { text: text3, line: l, find })
               ] })
             ]
           },
@@ -1579,22 +2211,22 @@ function Value2({ text: text3, line, find }) {
   const size = line.end - line.start;
   if (line.kind === "object" || line.kind === "array") {
     const marks = line.kind === "object" ? ["{", "}"] : ["[", "]"];
-    if (line.open) return /* @__PURE__ */ jsx8("span", { class: "faint", children: marks[0] });
-    return /* @__PURE__ */ jsx8("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
+    if (line.open) return /* @__PURE__ */ jsx10("span", { class: "faint", children: marks[0] });
+    return /* @__PURE__ */ jsx10("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
   }
   const long = size > 400;
   const raw = text3.slice(line.start, long ? line.start + 400 : line.end);
-  return /* @__PURE__ */ jsxs7("span", { class: `json-${line.kind}`, children: [
+  return /* @__PURE__ */ jsxs9("span", { class: `json-${line.kind}`, children: [
     find ? marked(raw, find) : raw,
-    long && /* @__PURE__ */ jsx8("span", { class: "faint", children: `… ${bytes(size)}` })
+    long && /* @__PURE__ */ jsx10("span", { class: "faint", children: `… ${bytes(size)}` })
   ] });
 }
 function marked(text3, find) {
   const at = text3.toLowerCase().indexOf(find.toLowerCase());
   if (at < 0) return text3;
-  return /* @__PURE__ */ jsxs7(Fragment2, { children: [
+  return /* @__PURE__ */ jsxs9(Fragment2, { children: [
     text3.slice(0, at),
-    /* @__PURE__ */ jsx8("mark", { children: text3.slice(at, at + find.length) }),
+    /* @__PURE__ */ jsx10("mark", { children: text3.slice(at, at + find.length) }),
     text3.slice(at + find.length)
   ] });
 }
@@ -1633,25 +2265,9 @@ function openTo(text3, at, opened) {
 }
 
 // parts/markdown.tsx
-import { useEffect as useEffect6, useState as useState7 } from "./lib.js";
-
-// app/workers.ts
-var factory = globalThis.trustedTypes;
-var names = ["markdown.worker.js"];
-var policy = factory?.createPolicy("workers", {
-  createScriptURL(url2) {
-    if (!names.some((name) => url2 === new URL(name, import.meta.url).href)) throw new TypeError(`${url2} is no worker of these pages`);
-    return url2;
-  }
-});
-function workerUrl(name) {
-  const url2 = new URL(name, import.meta.url).href;
-  return policy ? policy.createScriptURL(url2) : url2;
-}
-
-// parts/markdown.tsx
-import { Fragment as Fragment3, jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
-var longText = 64 << 10;
+import { useEffect as useEffect8, useState as useState9 } from "./lib.js";
+import { Fragment as Fragment3, jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
+var longText2 = 64 << 10;
 var worker = null;
 var nextId = 0;
 var waiting = /* @__PURE__ */ new Map();
@@ -1677,10 +2293,10 @@ function lex(text3) {
   });
 }
 function Markdown({ text: text3 }) {
-  const [anyway, setAnyway] = useState7(false);
-  const [tokens, setTokens] = useState7(null);
-  const plain = !/[*_`#>|[\]~-]|\n\n|\d\./.test(text3) || text3.length > longText && !anyway;
-  useEffect6(() => {
+  const [anyway, setAnyway] = useState9(false);
+  const [tokens, setTokens] = useState9(null);
+  const plain = !/[*_`#>|[\]~-]|\n\n|\d\./.test(text3) || text3.length > longText2 && !anyway;
+  useEffect8(() => {
     if (plain) return;
     let gone = false;
     void lex(text3).then((t) => {
@@ -1691,17 +2307,17 @@ function Markdown({ text: text3 }) {
     };
   }, [text3, plain]);
   if (plain || tokens?.of !== text3 || !tokens.tokens) {
-    return /* @__PURE__ */ jsxs8("div", { class: "prose plain", children: [
+    return /* @__PURE__ */ jsxs10("div", { class: "prose plain", children: [
       text3,
-      text3.length > longText && !anyway && /* @__PURE__ */ jsx9("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
+      text3.length > longText2 && !anyway && /* @__PURE__ */ jsx11("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
     ] });
   }
-  return /* @__PURE__ */ jsx9("div", { class: "prose", children: blocks(tokens.tokens, 0) });
+  return /* @__PURE__ */ jsx11("div", { class: "prose", children: blocks(tokens.tokens, 0) });
 }
 var maxDepth = 60;
 function blocks(tokens, depth) {
   if (depth > maxDepth) return tokens.map((t) => t.raw).join("");
-  return tokens.map((t, i) => /* @__PURE__ */ jsx9(Block, { t, depth }, i));
+  return tokens.map((t, i) => /* @__PURE__ */ jsx11(Block, { t, depth }, i));
 }
 function Block({ t, depth }) {
   switch (t.type) {
@@ -1709,32 +2325,32 @@ function Block({ t, depth }) {
       return null;
     case "heading": {
       const Tag = `h${Math.min(6, (t.depth ?? 1) + 2)}`;
-      return /* @__PURE__ */ jsx9(Tag, { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx11(Tag, { children: inline(t.tokens ?? [], depth) });
     }
     case "paragraph":
-      return /* @__PURE__ */ jsx9("p", { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx11("p", { children: inline(t.tokens ?? [], depth) });
     case "text":
-      return t.tokens ? /* @__PURE__ */ jsx9(Fragment3, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx9(Fragment3, { children: t.text });
+      return t.tokens ? /* @__PURE__ */ jsx11(Fragment3, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx11(Fragment3, { children: t.text });
     case "code":
-      return /* @__PURE__ */ jsx9("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx9("code", { children: t.text }) });
+      return /* @__PURE__ */ jsx11("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx11("code", { children: t.text }) });
     case "blockquote":
-      return /* @__PURE__ */ jsx9("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
+      return /* @__PURE__ */ jsx11("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
     case "hr":
-      return /* @__PURE__ */ jsx9("hr", {});
+      return /* @__PURE__ */ jsx11("hr", {});
     case "list": {
-      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs8("li", { children: [
-        item.task && /* @__PURE__ */ jsx9("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
+      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs10("li", { children: [
+        item.task && /* @__PURE__ */ jsx11("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
         blocks(item.tokens ?? [], depth + 1)
       ] }, i));
-      return t.ordered ? /* @__PURE__ */ jsx9("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx9("ul", { children: items });
+      return t.ordered ? /* @__PURE__ */ jsx11("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx11("ul", { children: items });
     }
     case "table":
-      return /* @__PURE__ */ jsx9("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs8("table", { children: [
-        /* @__PURE__ */ jsx9("thead", { children: /* @__PURE__ */ jsx9("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx9("th", { children: inline(c.tokens, depth) }, i)) }) }),
-        /* @__PURE__ */ jsx9("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx9("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx9("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
+      return /* @__PURE__ */ jsx11("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs10("table", { children: [
+        /* @__PURE__ */ jsx11("thead", { children: /* @__PURE__ */ jsx11("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx11("th", { children: inline(c.tokens, depth) }, i)) }) }),
+        /* @__PURE__ */ jsx11("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx11("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx11("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
       ] }) });
     default:
-      return /* @__PURE__ */ jsx9("p", { children: t.raw ?? t.text });
+      return /* @__PURE__ */ jsx11("p", { children: t.raw ?? t.text });
   }
 }
 function inline(tokens, depth) {
@@ -1743,21 +2359,21 @@ function inline(tokens, depth) {
     const inner = () => t.tokens ? inline(t.tokens, depth + 1) : t.text;
     switch (t.type) {
       case "strong":
-        return /* @__PURE__ */ jsx9("strong", { children: inner() }, i);
+        return /* @__PURE__ */ jsx11("strong", { children: inner() }, i);
       case "em":
-        return /* @__PURE__ */ jsx9("em", { children: inner() }, i);
+        return /* @__PURE__ */ jsx11("em", { children: inner() }, i);
       case "del":
-        return /* @__PURE__ */ jsx9("del", { children: inner() }, i);
+        return /* @__PURE__ */ jsx11("del", { children: inner() }, i);
       case "codespan":
-        return /* @__PURE__ */ jsx9("code", { children: t.text }, i);
+        return /* @__PURE__ */ jsx11("code", { children: t.text }, i);
       case "br":
-        return /* @__PURE__ */ jsx9("br", {}, i);
+        return /* @__PURE__ */ jsx11("br", {}, i);
       case "link":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx9("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx9("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx11("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx11("span", { children: t.raw }, i);
       case "image":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx9("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx9("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx11("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx11("span", { children: t.raw }, i);
       case "text":
-        return t.tokens ? /* @__PURE__ */ jsx9("span", { children: inner() }, i) : t.text;
+        return t.tokens ? /* @__PURE__ */ jsx11("span", { children: inner() }, i) : t.text;
       case "escape":
         return t.text;
       default:
@@ -1767,119 +2383,119 @@ function inline(tokens, depth) {
 }
 
 // parts/scores.tsx
-import { Fragment as Fragment4, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+import { Fragment as Fragment4, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
 function Scores({ scores, onSelect }) {
-  return /* @__PURE__ */ jsx10("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs9("li", { children: [
-    /* @__PURE__ */ jsx10("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
-    /* @__PURE__ */ jsx10("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs9(Fragment4, { children: [
-      /* @__PURE__ */ jsx10(Icon, { name: "check", small: true, tint: "good" }),
+  return /* @__PURE__ */ jsx12("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs11("li", { children: [
+    /* @__PURE__ */ jsx12("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
+    /* @__PURE__ */ jsx12("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs11(Fragment4, { children: [
+      /* @__PURE__ */ jsx12(Icon, { name: "check", small: true, tint: "good" }),
       "true"
-    ] }) : s.value === false ? /* @__PURE__ */ jsxs9(Fragment4, { children: [
-      /* @__PURE__ */ jsx10(Icon, { name: "close", small: true, tint: "bad" }),
+    ] }) : s.value === false ? /* @__PURE__ */ jsxs11(Fragment4, { children: [
+      /* @__PURE__ */ jsx12(Icon, { name: "close", small: true, tint: "bad" }),
       "false"
     ] }) : value(s.value) }),
-    /* @__PURE__ */ jsxs9("span", { class: "score-said", children: [
-      s.explanation ?? /* @__PURE__ */ jsx10("span", { class: "faint", children: "no explanation" }),
-      s.judge && /* @__PURE__ */ jsx10("a", { href: s.judge, children: "judge's answer" })
+    /* @__PURE__ */ jsxs11("span", { class: "score-said", children: [
+      s.explanation ?? /* @__PURE__ */ jsx12("span", { class: "faint", children: "no explanation" }),
+      s.judge && /* @__PURE__ */ jsx12("a", { href: s.judge, children: "judge's answer" })
     ] }),
-    s.on && onSelect && /* @__PURE__ */ jsx10("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
+    s.on && onSelect && /* @__PURE__ */ jsx12("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
   ] }, i)) });
 }
 
 // parts/messages.tsx
-import { useState as useState8 } from "./lib.js";
-import { jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
+import { useState as useState10 } from "./lib.js";
+import { jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
 function Messages({ messages }) {
-  return /* @__PURE__ */ jsx11("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx11(MessageCard, { message: m }, i)) });
+  return /* @__PURE__ */ jsx13("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx13(MessageCard, { message: m }, i)) });
 }
 function MessageCard({ message }) {
-  const [raw, setRaw] = useState8(false);
+  const [raw, setRaw] = useState10(false);
   const texts2 = message.parts.filter((p) => p.kind === "text").map((p) => p.kind === "text" ? p.text : "").join("\n");
-  return /* @__PURE__ */ jsxs10("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
-    /* @__PURE__ */ jsxs10("header", { children: [
-      /* @__PURE__ */ jsx11("span", { class: "role", children: message.role }),
-      message.name && /* @__PURE__ */ jsx11("span", { class: "faint ellipsis", children: message.name }),
-      message.callId && /* @__PURE__ */ jsx11("code", { class: "faint ellipsis", children: message.callId }),
-      /* @__PURE__ */ jsx11("span", { class: "grow" }),
-      texts2 && /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
-      /* @__PURE__ */ jsx11(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
+  return /* @__PURE__ */ jsxs12("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
+    /* @__PURE__ */ jsxs12("header", { children: [
+      /* @__PURE__ */ jsx13("span", { class: "role", children: message.role }),
+      message.name && /* @__PURE__ */ jsx13("span", { class: "faint ellipsis", children: message.name }),
+      message.callId && /* @__PURE__ */ jsx13("code", { class: "faint ellipsis", children: message.callId }),
+      /* @__PURE__ */ jsx13("span", { class: "grow" }),
+      texts2 && /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
+      /* @__PURE__ */ jsx13(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
     ] }),
-    message.parts.map((p, i) => /* @__PURE__ */ jsx11(PartView, { part: p, raw }, i)),
-    message.parts.length === 0 && /* @__PURE__ */ jsx11("p", { class: "faint", children: "no content" })
+    message.parts.map((p, i) => /* @__PURE__ */ jsx13(PartView, { part: p, raw }, i)),
+    message.parts.length === 0 && /* @__PURE__ */ jsx13("p", { class: "faint", children: "no content" })
   ] });
 }
 function PartView({ part, raw }) {
   switch (part.kind) {
     case "text":
-      return raw ? /* @__PURE__ */ jsx11("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx11(Markdown, { text: part.text });
+      return raw ? /* @__PURE__ */ jsx13("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx13(Markdown, { text: part.text });
     case "reasoning":
-      return /* @__PURE__ */ jsxs10("details", { class: "reasoning", children: [
-        /* @__PURE__ */ jsx11("summary", { children: "Reasoning" }),
-        /* @__PURE__ */ jsx11(Markdown, { text: part.text })
+      return /* @__PURE__ */ jsxs12("details", { class: "reasoning", children: [
+        /* @__PURE__ */ jsx13("summary", { children: "Reasoning" }),
+        /* @__PURE__ */ jsx13(Markdown, { text: part.text })
       ] });
     case "call":
-      return /* @__PURE__ */ jsxs10("div", { class: "call", children: [
-        /* @__PURE__ */ jsxs10("div", { class: "call-head", children: [
-          /* @__PURE__ */ jsx11(Icon, { name: "tool", small: true, tint: "type-tool" }),
-          /* @__PURE__ */ jsx11("code", { children: part.name }),
-          part.id && /* @__PURE__ */ jsx11("code", { class: "faint ellipsis", children: part.id })
+      return /* @__PURE__ */ jsxs12("div", { class: "call", children: [
+        /* @__PURE__ */ jsxs12("div", { class: "call-head", children: [
+          /* @__PURE__ */ jsx13(Icon, { name: "tool", small: true, tint: "type-tool" }),
+          /* @__PURE__ */ jsx13("code", { children: part.name }),
+          part.id && /* @__PURE__ */ jsx13("code", { class: "faint ellipsis", children: part.id })
         ] }),
-        /* @__PURE__ */ jsx11(JsonValue, { value: part.arguments, name: "arguments" })
+        /* @__PURE__ */ jsx13(JsonValue, { value: part.arguments, name: "arguments" })
       ] });
     case "result":
-      return typeof part.value === "string" ? /* @__PURE__ */ jsx11(Markdown, { text: part.value }) : /* @__PURE__ */ jsx11(JsonValue, { value: part.value, name: "result" });
+      return typeof part.value === "string" ? /* @__PURE__ */ jsx13(Markdown, { text: part.value }) : /* @__PURE__ */ jsx13(JsonValue, { value: part.value, name: "result" });
     case "image":
-      return /* @__PURE__ */ jsx11(Image, { url: part.url });
+      return /* @__PURE__ */ jsx13(Image, { url: part.url });
     case "audio":
-      return /* @__PURE__ */ jsx11("audio", { controls: true, src: part.url, "aria-label": "audio" });
+      return /* @__PURE__ */ jsx13("audio", { controls: true, src: part.url, "aria-label": "audio" });
     default:
-      return /* @__PURE__ */ jsxs10("div", { class: "call", children: [
-        /* @__PURE__ */ jsx11("div", { class: "call-head faint", children: part.label }),
-        /* @__PURE__ */ jsx11(JsonValue, { value: part.value, name: part.label })
+      return /* @__PURE__ */ jsxs12("div", { class: "call", children: [
+        /* @__PURE__ */ jsx13("div", { class: "call-head faint", children: part.label }),
+        /* @__PURE__ */ jsx13(JsonValue, { value: part.value, name: part.label })
       ] });
   }
 }
 function JsonValue({ value: value2, name }) {
-  return /* @__PURE__ */ jsx11(Json, { text: JSON.stringify(value2) ?? "null", name });
+  return /* @__PURE__ */ jsx13(Json, { text: JSON.stringify(value2) ?? "null", name });
 }
 function Image({ url: url2 }) {
-  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx11("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
-  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs10("p", { children: [
-    /* @__PURE__ */ jsx11("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
+  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx13("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
+  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs12("p", { children: [
+    /* @__PURE__ */ jsx13("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
     " ",
-    /* @__PURE__ */ jsx11("code", { class: "faint", children: url2 })
+    /* @__PURE__ */ jsx13("code", { class: "faint", children: url2 })
   ] });
-  return /* @__PURE__ */ jsx11("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
+  return /* @__PURE__ */ jsx13("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
 }
 
 // parts/eventview.tsx
-import { Fragment as Fragment5, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
+import { Fragment as Fragment5, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
 var shown = ["config", "metadata", "feedback", "user_properties"];
 var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
 function EventView({ event: e, field, judge, onFilter }) {
   const input = inputMessages(e.inputs);
   const output = outputMessages(e.outputs);
   const history2 = input.messages;
-  return /* @__PURE__ */ jsxs11("div", { class: "event", children: [
-    /* @__PURE__ */ jsx12(Numbers, { e, onFilter }),
-    e.error && /* @__PURE__ */ jsxs11("section", { class: "notice bad", "aria-label": "Error", children: [
-      /* @__PURE__ */ jsxs11("h2", { class: "bad", children: [
-        /* @__PURE__ */ jsx12(Icon, { name: "alert", small: true }),
+  return /* @__PURE__ */ jsxs13("div", { class: "event", children: [
+    /* @__PURE__ */ jsx14(Numbers, { e, onFilter }),
+    e.error && /* @__PURE__ */ jsxs13("section", { class: "notice bad", "aria-label": "Error", children: [
+      /* @__PURE__ */ jsxs13("h2", { class: "bad", children: [
+        /* @__PURE__ */ jsx14(Icon, { name: "alert", small: true }),
         " Error"
       ] }),
-      /* @__PURE__ */ jsx12("pre", { class: "wrap", tabIndex: 0, children: e.error })
+      /* @__PURE__ */ jsx14("pre", { class: "wrap", tabIndex: 0, children: e.error })
     ] }),
-    /* @__PURE__ */ jsx12(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
-    /* @__PURE__ */ jsx12(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
-    isFilled(e.metrics) && /* @__PURE__ */ jsxs11("section", { class: "field", "aria-label": "Scores", children: [
-      /* @__PURE__ */ jsxs11("header", { children: [
-        /* @__PURE__ */ jsx12("h2", { children: "Scores" }),
-        /* @__PURE__ */ jsx12("span", { class: "grow" }),
-        /* @__PURE__ */ jsx12(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
+    /* @__PURE__ */ jsx14(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
+    /* @__PURE__ */ jsx14(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
+    isFilled(e.metrics) && /* @__PURE__ */ jsxs13("section", { class: "field", "aria-label": "Scores", children: [
+      /* @__PURE__ */ jsxs13("header", { children: [
+        /* @__PURE__ */ jsx14("h2", { children: "Scores" }),
+        /* @__PURE__ */ jsx14("span", { class: "grow" }),
+        /* @__PURE__ */ jsx14(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
       ] }),
-      /* @__PURE__ */ jsx12(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
+      /* @__PURE__ */ jsx14(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
     ] }),
-    shown.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx12(
+    shown.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx14(
       FieldSection,
       {
         title: { config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name],
@@ -1908,8 +2524,8 @@ function Numbers({ e, onFilter }) {
   add("Provider", c.provider, "config.provider");
   const first2 = num(m.time_to_first_token_ms) ?? num(m.time_to_first_token);
   if (first2 !== null) facts.push(["First token", duration(first2), null, null]);
-  for (const [key, label] of [["prompt_tokens", "Prompt"], ["cached_input_tokens", "of it cached"], ["completion_tokens", "Completion"], ["reasoning_tokens", "of it reasoning"], ["total_tokens", "Tokens"]]) {
-    const n = num(m[key]);
+  for (const [key2, label] of [["prompt_tokens", "Prompt"], ["cached_input_tokens", "of it cached"], ["completion_tokens", "Completion"], ["reasoning_tokens", "of it reasoning"], ["total_tokens", "Tokens"]]) {
+    const n = num(m[key2]);
     if (n !== null && n > 0) facts.push([label, count(n), null, null]);
   }
   const cost2 = num(m.cost);
@@ -1917,50 +2533,50 @@ function Numbers({ e, onFilter }) {
   add("Source", e.source === "unknown" ? "" : e.source, "source");
   add("Instrumentation", m.instrumentation ?? m.scope_name ?? m.scope?.name, null);
   add("Service", m.resource?.["service.name"] ?? m.service_name, null);
-  return /* @__PURE__ */ jsx12("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs11("div", { children: [
-    /* @__PURE__ */ jsx12("dt", { children: label }),
-    /* @__PURE__ */ jsx12("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx12("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
+  return /* @__PURE__ */ jsx14("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs13("div", { children: [
+    /* @__PURE__ */ jsx14("dt", { children: label }),
+    /* @__PURE__ */ jsx14("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx14("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
   ] }, label)) });
 }
 function FieldSection({ title, name, id, value: value2, messages, rest, field, folded }) {
-  const [view, setView] = useState9("pretty");
-  const [open2, setOpen] = useState9(!folded);
-  const [whole, setWhole] = useState9(false);
+  const [view, setView] = useState11("pretty");
+  const [open2, setOpen] = useState11(!folded);
+  const [whole, setWhole] = useState11(false);
   const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal8) => field(name, signal8));
   if (!isFilled(value2)) {
-    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx12("section", { class: "field", children: /* @__PURE__ */ jsxs11("header", { children: [
-      /* @__PURE__ */ jsx12("h2", { children: title }),
-      /* @__PURE__ */ jsx12("span", { class: "faint", children: "empty" })
+    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx14("section", { class: "field", children: /* @__PURE__ */ jsxs13("header", { children: [
+      /* @__PURE__ */ jsx14("h2", { children: title }),
+      /* @__PURE__ */ jsx14("span", { class: "faint", children: "empty" })
     ] }) }) : null;
   }
   const many = messages.length > 8 && !whole;
   const listed2 = many ? messages.slice(-6) : messages;
   const single = messages.length === 0 ? onlyText(rest) : null;
-  return /* @__PURE__ */ jsxs11("section", { class: "field", "aria-label": title, children: [
-    /* @__PURE__ */ jsxs11("header", { children: [
-      /* @__PURE__ */ jsxs11("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx12(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx12("h2", { children: title })
+  return /* @__PURE__ */ jsxs13("section", { class: "field", "aria-label": title, children: [
+    /* @__PURE__ */ jsxs13("header", { children: [
+      /* @__PURE__ */ jsxs13("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx14(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx14("h2", { children: title })
       ] }),
-      /* @__PURE__ */ jsx12("span", { class: "grow" }),
-      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs11("span", { class: "switch", role: "group", "aria-label": "View", children: [
-        /* @__PURE__ */ jsx12("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
-        /* @__PURE__ */ jsx12("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
+      /* @__PURE__ */ jsx14("span", { class: "grow" }),
+      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs13("span", { class: "switch", role: "group", "aria-label": "View", children: [
+        /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
+        /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
       ] }),
-      /* @__PURE__ */ jsx12(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
+      /* @__PURE__ */ jsx14(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
     ] }),
-    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx12(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx12("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx12("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs11(Fragment5, { children: [
-      many && /* @__PURE__ */ jsx12("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
-      listed2.length > 0 && /* @__PURE__ */ jsx12(Messages, { messages: listed2 }),
-      single !== null ? /* @__PURE__ */ jsx12("div", { class: "single", children: /* @__PURE__ */ jsx12(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx12(Stored, { id, name, rest, whole: messages.length === 0, field })
+    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx14(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx14("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx14("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs13(Fragment5, { children: [
+      many && /* @__PURE__ */ jsx14("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
+      listed2.length > 0 && /* @__PURE__ */ jsx14(Messages, { messages: listed2 }),
+      single !== null ? /* @__PURE__ */ jsx14("div", { class: "single", children: /* @__PURE__ */ jsx14(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx14(Stored, { id, name, rest, whole: messages.length === 0, field })
     ] }))
   ] });
 }
 function Stored({ id, name, rest, whole, field }) {
   const raw = useLoaded(whole ? `${id}/${name}` : null, (signal8) => field(name, signal8));
-  if (!whole) return /* @__PURE__ */ jsx12(JsonValue, { value: rest, name });
-  if (raw.error) return /* @__PURE__ */ jsx12("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
-  return raw.value === null ? /* @__PURE__ */ jsx12("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx12(Json, { text: raw.value, name });
+  if (!whole) return /* @__PURE__ */ jsx14(JsonValue, { value: rest, name });
+  if (raw.error) return /* @__PURE__ */ jsx14("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
+  return raw.value === null ? /* @__PURE__ */ jsx14("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx14(Json, { text: raw.value, name });
 }
 function onlyText(v) {
   if (typeof v === "string") return v;
@@ -1969,24 +2585,24 @@ function onlyText(v) {
   return values.length === 1 && typeof values[0] === "string" && values[0].length > 0 ? values[0] : null;
 }
 function EventTitle({ type, name }) {
-  return /* @__PURE__ */ jsxs11(Fragment5, { children: [
-    /* @__PURE__ */ jsx12(TypeIcon, { type }),
-    /* @__PURE__ */ jsx12("h2", { class: "ellipsis grow", title: name, children: name })
+  return /* @__PURE__ */ jsxs13(Fragment5, { children: [
+    /* @__PURE__ */ jsx14(TypeIcon, { type }),
+    /* @__PURE__ */ jsx14("h2", { class: "ellipsis grow", title: name, children: name })
   ] });
 }
 
 // parts/filterbar.tsx
-import { useEffect as useEffect7, useRef as useRef4, useState as useState10 } from "./lib.js";
-import { jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
+import { useEffect as useEffect9, useRef as useRef5, useState as useState12 } from "./lib.js";
+import { jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
 var barId = "filter-bar";
-function FilterBar({ text: text3, of, fields, values, onChange }) {
-  const [draft, setDraft] = useState10(text3);
-  const [open2, setOpen] = useState10(false);
-  const [list, setList] = useState10([]);
-  const [at, setAt] = useState10(-1);
-  const input = useRef4(null);
-  const turn = useRef4(0);
-  useEffect7(() => setDraft(text3), [text3]);
+function FilterBar({ text: text3, of, fields: fields2, values, onChange }) {
+  const [draft, setDraft] = useState12(text3);
+  const [open2, setOpen] = useState12(false);
+  const [list, setList] = useState12([]);
+  const [at, setAt] = useState12(-1);
+  const input = useRef5(null);
+  const turn = useRef5(0);
+  useEffect9(() => setDraft(text3), [text3]);
   const { problem } = compile(draft, of);
   const suggest = async (value2) => {
     const mine = ++turn.current;
@@ -2002,9 +2618,9 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
       next = found.map((v) => ({ text: `${minus}${field}${sign}${quote(v.value)}`, label: v.value, note: String(v.count) }));
     } else if (typed !== "") {
       const bare = typed.replace(/^-/, "");
-      next = fields.filter((f) => f.startsWith(bare) || f.includes(`.${bare}`)).slice(0, 12).map((f) => ({ text: `${typed.startsWith("-") ? "-" : ""}${f}:`, label: f }));
+      next = fields2.filter((f) => f.startsWith(bare) || f.includes(`.${bare}`)).slice(0, 12).map((f) => ({ text: `${typed.startsWith("-") ? "-" : ""}${f}:`, label: f }));
     } else {
-      next = fields.slice(0, 12).map((f) => ({ text: `${f}:`, label: f }));
+      next = fields2.slice(0, 12).map((f) => ({ text: `${f}:`, label: f }));
     }
     if (mine === turn.current) {
       setList(next);
@@ -2049,9 +2665,9 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
       else input.current?.blur();
     }
   };
-  return /* @__PURE__ */ jsxs12("div", { class: "bar", children: [
-    /* @__PURE__ */ jsx13(Icon, { name: "search", small: true }),
-    /* @__PURE__ */ jsx13(
+  return /* @__PURE__ */ jsxs14("div", { class: "bar", children: [
+    /* @__PURE__ */ jsx15(Icon, { name: "search", small: true }),
+    /* @__PURE__ */ jsx15(
       "input",
       {
         ref: input,
@@ -2083,20 +2699,20 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
         onKeyDown
       }
     ),
-    open2 && list.length > 0 && /* @__PURE__ */ jsx13("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs12("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
+    open2 && list.length > 0 && /* @__PURE__ */ jsx15("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs14("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
       e.preventDefault();
       take(s);
     }, children: [
-      /* @__PURE__ */ jsx13("code", { class: "ellipsis grow", children: s.label }),
-      s.note && /* @__PURE__ */ jsx13("span", { class: "faint", children: s.note })
+      /* @__PURE__ */ jsx15("code", { class: "ellipsis grow", children: s.label }),
+      s.note && /* @__PURE__ */ jsx15("span", { class: "faint", children: s.note })
     ] }, s.text)) }),
-    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx13("div", { class: "problem", role: "alert", children: problem })
+    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx15("div", { class: "problem", role: "alert", children: problem })
   ] });
 }
 
 // parts/range.tsx
-import { useRef as useRef5, useState as useState11 } from "./lib.js";
-import { Fragment as Fragment6, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
+import { useRef as useRef6, useState as useState13 } from "./lib.js";
+import { Fragment as Fragment6, jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
 var ranges = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 var defaultRange = "7d";
 function dateRange(range) {
@@ -2125,9 +2741,9 @@ var local = (ms) => {
   return d.toISOString().slice(0, 16);
 };
 function RangePicker({ range, onChange }) {
-  const menu = useRef5(null);
-  const [from, setFrom] = useState11("");
-  const [to, setTo] = useState11("");
+  const menu = useRef6(null);
+  const [from, setFrom] = useState13("");
+  const [to, setTo] = useState13("");
   const pick = (value2) => {
     menu.current?.hidePopover();
     onChange(value2);
@@ -2137,12 +2753,12 @@ function RangePicker({ range, onChange }) {
     const b = to ? Date.parse(to) : NaN;
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
-  return /* @__PURE__ */ jsxs13(Fragment6, { children: [
-    /* @__PURE__ */ jsxs13("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
+  return /* @__PURE__ */ jsxs15(Fragment6, { children: [
+    /* @__PURE__ */ jsxs15("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
       rangeLabel(range),
-      /* @__PURE__ */ jsx14(Icon, { name: "down", small: true })
+      /* @__PURE__ */ jsx16(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs13(
+    /* @__PURE__ */ jsxs15(
       "div",
       {
         ref: menu,
@@ -2156,24 +2772,24 @@ function RangePicker({ range, onChange }) {
           setTo(b.to === null ? "" : local(b.to));
         },
         children: [
-          ranges.map(([id, label]) => /* @__PURE__ */ jsxs13("button", { type: "button", onClick: () => pick(id), children: [
-            /* @__PURE__ */ jsx14("span", { class: "grow", children: label }),
-            id === range && /* @__PURE__ */ jsx14(Icon, { name: "check", small: true })
+          ranges.map(([id, label]) => /* @__PURE__ */ jsxs15("button", { type: "button", onClick: () => pick(id), children: [
+            /* @__PURE__ */ jsx16("span", { class: "grow", children: label }),
+            id === range && /* @__PURE__ */ jsx16(Icon, { name: "check", small: true })
           ] }, id)),
-          /* @__PURE__ */ jsxs13("form", { class: "own", onSubmit: (e) => {
+          /* @__PURE__ */ jsxs15("form", { class: "own", onSubmit: (e) => {
             e.preventDefault();
             own();
           }, children: [
-            /* @__PURE__ */ jsxs13("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs15("label", { class: "secondary", children: [
               "From",
-              /* @__PURE__ */ jsx14("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
+              /* @__PURE__ */ jsx16("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsxs13("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs15("label", { class: "secondary", children: [
               "To",
-              /* @__PURE__ */ jsx14("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
+              /* @__PURE__ */ jsx16("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsx14("button", { class: "button", type: "submit", children: "Apply" }),
-            /* @__PURE__ */ jsx14("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
+            /* @__PURE__ */ jsx16("button", { class: "button", type: "submit", children: "Apply" }),
+            /* @__PURE__ */ jsx16("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
           ] })
         ]
       }
@@ -2182,11 +2798,11 @@ function RangePicker({ range, onChange }) {
 }
 
 // pages/annotate.tsx
-import { useEffect as useEffect8, useState as useState12 } from "./lib.js";
-import { Fragment as Fragment7, jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
+import { useEffect as useEffect10, useState as useState14 } from "./lib.js";
+import { Fragment as Fragment7, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
-  const [dialog, setDialog] = useState12(null);
-  const [problem, setProblem] = useState12("");
+  const [dialog, setDialog] = useState14(null);
+  const [problem, setProblem] = useState14("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const rate = async (value2) => {
@@ -2198,37 +2814,37 @@ function Annotate({ event, session, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  useEffect8(() => addCommands(!may ? [] : [
+  useEffect10(() => addCommands(!may ? [] : [
     { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") }
   ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
-  return /* @__PURE__ */ jsxs14("div", { class: "actions", children: [
-    may && /* @__PURE__ */ jsxs14(Fragment7, { children: [
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx15(Icon, { name: "thumbUp", small: true }) }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx15(Icon, { name: "thumbDown", small: true }) }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
-      /* @__PURE__ */ jsxs14("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
-        /* @__PURE__ */ jsx15(Icon, { name: "dataset", small: true }),
+  return /* @__PURE__ */ jsxs16("div", { class: "actions", children: [
+    may && /* @__PURE__ */ jsxs16(Fragment7, { children: [
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx17(Icon, { name: "thumbUp", small: true }) }),
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx17(Icon, { name: "thumbDown", small: true }) }),
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
+      /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
+        /* @__PURE__ */ jsx17(Icon, { name: "dataset", small: true }),
         "Add to dataset"
       ] })
     ] }),
-    /* @__PURE__ */ jsx15(Copy, { text: curl, label: "curl" }),
-    /* @__PURE__ */ jsx15(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
-    /* @__PURE__ */ jsx15(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
-    /* @__PURE__ */ jsx15("span", { class: "grow" }),
-    may && /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx15(Icon, { name: "trash", small: true }) }),
-    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
-    dialog === "dataset" && /* @__PURE__ */ jsx15(AddToDataset, { event, onClose: () => setDialog(null) }),
-    dialog === "comment" && /* @__PURE__ */ jsx15(Comment, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "delete" && /* @__PURE__ */ jsx15(Delete, { event, session, onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx17(Copy, { text: curl, label: "curl" }),
+    /* @__PURE__ */ jsx17(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
+    /* @__PURE__ */ jsx17(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
+    /* @__PURE__ */ jsx17("span", { class: "grow" }),
+    may && /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx17(Icon, { name: "trash", small: true }) }),
+    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
+    dialog === "dataset" && /* @__PURE__ */ jsx17(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "comment" && /* @__PURE__ */ jsx17(Comment, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "delete" && /* @__PURE__ */ jsx17(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
 }
 function Comment({ event, onClose, onChange }) {
-  const [comment, setComment] = useState12(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
-  const [score2, setScore] = useState12("");
-  const [metric, setMetric] = useState12("");
-  const [problem, setProblem] = useState12("");
+  const [comment, setComment] = useState14(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [score2, setScore] = useState14("");
+  const [metric, setMetric] = useState14("");
+  const [problem, setProblem] = useState14("");
   const save = async () => {
     const body = { event_id: event.event_id, feedback: { comment } };
     if (metric.trim() !== "") body.metrics = { [metric.trim()]: score2.trim() !== "" && !Number.isNaN(Number(score2)) ? Number(score2) : score2 };
@@ -2240,38 +2856,38 @@ function Comment({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx15(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs14("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx17(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void save();
   }, children: [
-    /* @__PURE__ */ jsx15("h2", { children: "What do you say of this event?" }),
-    /* @__PURE__ */ jsxs14("label", { children: [
+    /* @__PURE__ */ jsx17("h2", { children: "What do you say of this event?" }),
+    /* @__PURE__ */ jsxs16("label", { children: [
       "Comment",
-      /* @__PURE__ */ jsx15("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
+      /* @__PURE__ */ jsx17("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs14("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs14("label", { children: [
+    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs16("label", { children: [
         "Score's name",
-        /* @__PURE__ */ jsx15("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
+        /* @__PURE__ */ jsx17("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs14("label", { children: [
+      /* @__PURE__ */ jsxs16("label", { children: [
         "Score",
-        /* @__PURE__ */ jsx15("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
+        /* @__PURE__ */ jsx17("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx15("button", { class: "button primary", type: "submit", children: "Save" })
+    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", children: "Save" })
     ] })
   ] }) });
 }
 function AddToDataset({ event, onClose }) {
   const list = useLoaded("datasets", (signal8) => call("v1/datasets?limit=200", { signal: signal8 }));
-  const [chosen, setChosen] = useState12("");
-  const [name, setName] = useState12("");
-  const [problem, setProblem] = useState12("");
-  const [done, setDone] = useState12(false);
+  const [chosen, setChosen] = useState14("");
+  const [name, setName] = useState14("");
+  const [problem, setProblem] = useState14("");
+  const [done, setDone] = useState14(false);
   const inputs = asObject(event.inputs, "input");
   const truth = asObject(event.outputs, "output");
   const idOf = (d) => d.id ?? d.dataset_id ?? "";
@@ -2289,38 +2905,38 @@ function AddToDataset({ event, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx15(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs14("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx17(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     if (done) onClose();
     else void save();
   }, children: [
-    /* @__PURE__ */ jsx15("h2", { children: "Add to a dataset" }),
-    list.error ? /* @__PURE__ */ jsx15(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs14("label", { children: [
+    /* @__PURE__ */ jsx17("h2", { children: "Add to a dataset" }),
+    list.error ? /* @__PURE__ */ jsx17(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs16("label", { children: [
       "Dataset",
-      /* @__PURE__ */ jsxs14("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
-        /* @__PURE__ */ jsx15("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx15("option", { value: idOf(d), children: d.name }, idOf(d)))
+      /* @__PURE__ */ jsxs16("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx17("option", { value: "", children: "A new one…" }),
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx17("option", { value: idOf(d), children: d.name }, idOf(d)))
       ] })
     ] }),
-    chosen === "" && /* @__PURE__ */ jsxs14("label", { children: [
+    chosen === "" && /* @__PURE__ */ jsxs16("label", { children: [
       "Its name",
-      /* @__PURE__ */ jsx15("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
+      /* @__PURE__ */ jsx17("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs14("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs14("div", { children: [
-        /* @__PURE__ */ jsx15("span", { class: "secondary", children: "Inputs of the datapoint" }),
-        /* @__PURE__ */ jsx15("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
+    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs16("div", { children: [
+        /* @__PURE__ */ jsx17("span", { class: "secondary", children: "Inputs of the datapoint" }),
+        /* @__PURE__ */ jsx17("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
       ] }),
-      /* @__PURE__ */ jsxs14("div", { children: [
-        /* @__PURE__ */ jsx15("span", { class: "secondary", children: "Ground truth" }),
-        /* @__PURE__ */ jsx15("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
+      /* @__PURE__ */ jsxs16("div", { children: [
+        /* @__PURE__ */ jsx17("span", { class: "secondary", children: "Ground truth" }),
+        /* @__PURE__ */ jsx17("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
-    done && /* @__PURE__ */ jsx15("p", { class: "good", role: "status", children: "The datapoint was added." }),
-    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
-      !done && /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx15("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsx17("p", { class: "good", role: "status", children: "The datapoint was added." }),
+    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
     ] })
   ] }) });
 }
@@ -2329,7 +2945,7 @@ function asObject(v, name) {
   return v === void 0 || v === null ? {} : { [name]: v };
 }
 function Delete({ event, session, onClose }) {
-  const [problem, setProblem] = useState12("");
+  const [problem, setProblem] = useState14("");
   const isSession = event.event_id === session;
   const remove = async () => {
     try {
@@ -2341,22 +2957,22 @@ function Delete({ event, session, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx15(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs14("div", { class: "form", children: [
-    /* @__PURE__ */ jsx15("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
-    /* @__PURE__ */ jsxs14("p", { children: [
+  return /* @__PURE__ */ jsx17(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs16("div", { class: "form", children: [
+    /* @__PURE__ */ jsx17("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
+    /* @__PURE__ */ jsxs16("p", { children: [
       isSession ? "All its events go with it." : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
-    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
+    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
 }
 
 // pages/completion.ts
-import { useEffect as useEffect9, useState as useState13 } from "./lib.js";
+import { useEffect as useEffect11, useState as useState15 } from "./lib.js";
 var ownNames = {
   sessions: ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"],
   events: ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"]
@@ -2390,8 +3006,8 @@ function schema() {
   return known;
 }
 function useFields(of) {
-  const [fields, setFields] = useState13([]);
-  useEffect9(() => {
+  const [fields2, setFields] = useState15([]);
+  useEffect11(() => {
     let gone = false;
     void schema().then((f) => {
       if (!gone) setFields(f);
@@ -2400,8 +3016,8 @@ function useFields(of) {
       gone = true;
     };
   }, []);
-  const all = [...new Set(fields.map((f) => f.name))].sort();
-  const paths2 = of === "events" ? all : [...new Set(fields.filter((f) => f.event_type === "session").map((f) => f.name))].sort().filter((p) => /^(metadata|metrics|feedback)\./.test(p));
+  const all = [...new Set(fields2.map((f) => f.name))].sort();
+  const paths2 = of === "events" ? all : [...new Set(fields2.filter((f) => f.event_type === "session").map((f) => f.name))].sort().filter((p) => /^(metadata|metrics|feedback)\./.test(p));
   return { paths: paths2, names: [...ownNames[of], ...of === "events" ? all : [...paths2, ...all.map((p) => `event.${p}`)]] };
 }
 async function valuesOf(of, field, typed) {
@@ -2426,22 +3042,22 @@ async function ask(of, field, prefix, limit, filters, range, signal8) {
 }
 
 // pages/histogram.tsx
-import { useRef as useRef6, useState as useState14 } from "./lib.js";
-import { jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
+import { useRef as useRef7, useState as useState16 } from "./lib.js";
+import { jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
 var sizes = [["minute", 6e4], ["hour", 36e5], ["day", 864e5], ["week", 6048e5]];
 function Histogram({ range, filters, onRange, turn }) {
-  const now = useRef6(Date.now());
+  const now = useRef7(Date.now());
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
   const [bucket, size] = sizes.find(([, ms]) => span !== null && span / ms <= 200) ?? sizes[2];
-  const key = from === null ? null : JSON.stringify([range, filters, turn]);
-  const chart = useLoaded(key, async (signal8) => {
+  const key2 = from === null ? null : JSON.stringify([range, filters, turn]);
+  const chart = useLoaded(key2, async (signal8) => {
     now.current = Date.now();
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket, filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
     return readBuckets(await call(`v1/events/chart?${params}`, { signal: signal8 }));
   });
-  const [drag, setDrag] = useState14(null);
-  const box = useRef6(null);
+  const [drag, setDrag] = useState16(null);
+  const box = useRef7(null);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
   const points = chart.value ?? [];
@@ -2451,7 +3067,7 @@ function Histogram({ range, filters, onRange, turn }) {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsx16("div", { class: "bars", children: /* @__PURE__ */ jsxs15(
+  return /* @__PURE__ */ jsx18("div", { class: "bars", children: /* @__PURE__ */ jsxs17(
     "svg",
     {
       ref: box,
@@ -2472,14 +3088,14 @@ function Histogram({ range, filters, onRange, turn }) {
         setDrag(null);
       },
       children: [
-        /* @__PURE__ */ jsx16("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+        /* @__PURE__ */ jsx18("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
         points.map((p) => {
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
           const height = Math.max(1, p.count / most2 * 46);
-          return /* @__PURE__ */ jsx16("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx16("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
+          return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
         }),
-        drag && /* @__PURE__ */ jsx16("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+        drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
       ]
     }
   ) });
@@ -2497,8 +3113,8 @@ function readBuckets(answer) {
 }
 
 // pages/views.tsx
-import { useEffect as useEffect10, useState as useState15 } from "./lib.js";
-import { Fragment as Fragment8, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
+import { useEffect as useEffect12, useState as useState17 } from "./lib.js";
+import { Fragment as Fragment8, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
 var presets = {
   sessions: [["All sessions", ""], ["With errors", "errors>0"], ["Slower than 10 s", "duration>10s"], ["Above $0.10", "cost>0.1"], ["A tool failed", "event.type:tool has:event.error"]],
   completions: [["All completions", ""], ["With errors", "has:error"], ["Slower than 10 s", "duration>10s"], ["Above 10,000 tokens", "tokens>10000"]],
@@ -2506,14 +3122,14 @@ var presets = {
 };
 var momentary = /* @__PURE__ */ new Set(["s", "live", "view"]);
 function stateNow() {
-  return Object.fromEntries([...route.value.params].filter(([key]) => !momentary.has(key)));
+  return Object.fromEntries([...route.value.params].filter(([key2]) => !momentary.has(key2)));
 }
 var same = (a, b) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 function ViewsMenu({ of }) {
-  const [views2, setViews] = useState15(null);
-  const [name, setName] = useState15("");
-  const [problem, setProblem] = useState15("");
-  const [doomed, setDoomed] = useState15("");
+  const [views2, setViews] = useState17(null);
+  const [name, setName] = useState17("");
+  const [problem, setProblem] = useState17("");
+  const [doomed, setDoomed] = useState17("");
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const current = route.value.params.get("view");
   const state = stateNow();
@@ -2525,7 +3141,7 @@ function ViewsMenu({ of }) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  useEffect10(() => {
+  useEffect12(() => {
     if (current) void load();
   }, []);
   const change = async (work) => {
@@ -2545,52 +3161,52 @@ function ViewsMenu({ of }) {
   const open2 = (view) => go(href([of], { ...texts(view.state), view: view.id }));
   const shown2 = views2?.find((v) => v.id === current) ?? null;
   const preset = shown2 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
-  return /* @__PURE__ */ jsxs16(Fragment8, { children: [
-    /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
-      /* @__PURE__ */ jsx17("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
-      /* @__PURE__ */ jsx17(Icon, { name: "down", small: true })
+  return /* @__PURE__ */ jsxs18(Fragment8, { children: [
+    /* @__PURE__ */ jsxs18("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
+      /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
+      /* @__PURE__ */ jsx19(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs16("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
+    /* @__PURE__ */ jsxs18("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
       if (e.newState === "open") {
         setDoomed("");
         void load();
       }
     }, children: [
-      /* @__PURE__ */ jsx17("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx17("li", { children: /* @__PURE__ */ jsxs16("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
-        /* @__PURE__ */ jsx17("span", { class: "grow", children: label }),
-        preset?.[0] === label && /* @__PURE__ */ jsx17(Icon, { name: "check", small: true })
+      /* @__PURE__ */ jsx19("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx19("li", { children: /* @__PURE__ */ jsxs18("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
+        /* @__PURE__ */ jsx19("span", { class: "grow", children: label }),
+        preset?.[0] === label && /* @__PURE__ */ jsx19(Icon, { name: "check", small: true })
       ] }) }, label)) }),
-      views2 && views2.length > 0 && /* @__PURE__ */ jsx17("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs16("li", { children: [
-        /* @__PURE__ */ jsxs16("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
+      views2 && views2.length > 0 && /* @__PURE__ */ jsx19("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs18("li", { children: [
+        /* @__PURE__ */ jsxs18("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
           hide();
           open2(v);
         }, children: [
-          /* @__PURE__ */ jsx17("span", { class: "grow ellipsis", children: v.name }),
-          v.id === current && /* @__PURE__ */ jsx17(Icon, { name: "check", small: true })
+          /* @__PURE__ */ jsx19("span", { class: "grow ellipsis", children: v.name }),
+          v.id === current && /* @__PURE__ */ jsx19(Icon, { name: "check", small: true })
         ] }),
-        may && /* @__PURE__ */ jsx17(
+        may && /* @__PURE__ */ jsx19(
           "button",
           {
             type: "button",
             class: `side${doomed === v.id ? " bad" : ""}`,
             "aria-label": doomed === v.id ? `Yes, delete ${v.name}` : `Delete ${v.name}`,
             onClick: () => doomed === v.id ? void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })) : setDoomed(v.id),
-            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx17(Icon, { name: "trash", small: true })
+            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx19(Icon, { name: "trash", small: true })
           }
         )
       ] }, v.id)) }),
-      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs16("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
-        /* @__PURE__ */ jsx17(Icon, { name: "check", small: true }),
-        /* @__PURE__ */ jsx17("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
+      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs18("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
+        /* @__PURE__ */ jsx19(Icon, { name: "check", small: true }),
+        /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
       ] }),
-      may && /* @__PURE__ */ jsxs16("form", { onSubmit: (e) => {
+      may && /* @__PURE__ */ jsxs18("form", { onSubmit: (e) => {
         e.preventDefault();
         if (name.trim() !== "") void save();
       }, children: [
-        /* @__PURE__ */ jsx17("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
-        /* @__PURE__ */ jsx17("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
+        /* @__PURE__ */ jsx19("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx19("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
       ] }),
-      problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem })
+      problem && /* @__PURE__ */ jsx19("p", { class: "bad", role: "alert", children: problem })
     ] })
   ] });
 }
@@ -2605,24 +3221,24 @@ function texts(state) {
 import { signal as signal7 } from "./lib.js";
 
 // parts/facets.tsx
-import { useState as useState16 } from "./lib.js";
-import { Fragment as Fragment9, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
+import { useState as useState18 } from "./lib.js";
+import { Fragment as Fragment9, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
 var few = 8;
 var most = 100;
 function Facets(p) {
-  const [query, setQuery] = useState16("");
+  const [query, setQuery] = useState18("");
   const found = query === "" ? [] : p.more.filter((f) => f.toLowerCase().includes(query.toLowerCase())).slice(0, 20);
-  return /* @__PURE__ */ jsxs17("aside", { class: "facets", "aria-label": "Facets", children: [
-    /* @__PURE__ */ jsxs17("header", { children: [
-      /* @__PURE__ */ jsx18("h2", { class: "grow", children: "Facets" }),
-      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx18(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs19("aside", { class: "facets", "aria-label": "Facets", children: [
+    /* @__PURE__ */ jsxs19("header", { children: [
+      /* @__PURE__ */ jsx20("h2", { class: "grow", children: "Facets" }),
+      /* @__PURE__ */ jsx20("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs17("div", { class: "scroll", children: [
-      p.facets.map((f, i) => /* @__PURE__ */ jsx18(One, { facet: f, first: i < 3, ...p }, f.field)),
-      /* @__PURE__ */ jsx18("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      query !== "" && /* @__PURE__ */ jsxs17("ul", { class: "found", children: [
-        found.length === 0 && /* @__PURE__ */ jsx18("li", { class: "faint", children: "No field has this name" }),
-        found.map((f) => /* @__PURE__ */ jsx18("li", { children: /* @__PURE__ */ jsx18("button", { type: "button", title: f, onClick: () => {
+    /* @__PURE__ */ jsxs19("div", { class: "scroll", children: [
+      p.facets.map((f, i) => /* @__PURE__ */ jsx20(One, { facet: f, first: i < 3, ...p }, f.field)),
+      /* @__PURE__ */ jsx20("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      query !== "" && /* @__PURE__ */ jsxs19("ul", { class: "found", children: [
+        found.length === 0 && /* @__PURE__ */ jsx20("li", { class: "faint", children: "No field has this name" }),
+        found.map((f) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsx20("button", { type: "button", title: f, onClick: () => {
           p.onAdd(f);
           setQuery("");
         }, children: f }) }, f))
@@ -2633,41 +3249,41 @@ function Facets(p) {
 function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, removable }) {
   const { field } = facet;
   const ticked = chosen(field);
-  const [open2, setOpen] = useState16(first2 || ticked.length > 0 || removable(field));
-  const [limit, setLimit] = useState16(few);
+  const [open2, setOpen] = useState18(first2 || ticked.length > 0 || removable(field));
+  const [limit, setLimit] = useState18(few);
   const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal8) => load(field, Math.min(most, limit + 1), signal8));
   const values = state.value?.values ?? [];
   const shown2 = values.slice(0, limit);
   const missing = ticked.filter((v) => !shown2.some((s) => s.value === v));
   const top = Math.max(1, ...shown2.map((v) => v.count));
   const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
-  return /* @__PURE__ */ jsxs17("section", { children: [
-    /* @__PURE__ */ jsxs17("h3", { children: [
-      /* @__PURE__ */ jsxs17("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx18(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx18("span", { class: "ellipsis", title: field, children: facet.label }),
-        ticked.length > 0 && /* @__PURE__ */ jsx18("span", { class: "chip", children: ticked.length })
+  return /* @__PURE__ */ jsxs19("section", { children: [
+    /* @__PURE__ */ jsxs19("h3", { children: [
+      /* @__PURE__ */ jsxs19("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx20(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx20("span", { class: "ellipsis", title: field, children: facet.label }),
+        ticked.length > 0 && /* @__PURE__ */ jsx20("span", { class: "chip", children: ticked.length })
       ] }),
-      ticked.length > 0 && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
-      removable(field) && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx18(Icon, { name: "close", small: true }) })
+      ticked.length > 0 && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
+      removable(field) && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
     ] }),
-    open2 && /* @__PURE__ */ jsxs17(Fragment9, { children: [
-      state.error ? /* @__PURE__ */ jsx18("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
-      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx18("p", { class: "faint", children: "No values" }),
-      /* @__PURE__ */ jsx18("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx18("li", { children: /* @__PURE__ */ jsxs17("label", { title: v.value, children: [
-        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx18("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
-        /* @__PURE__ */ jsx18("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
-        /* @__PURE__ */ jsx18("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
-        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx18("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
+    open2 && /* @__PURE__ */ jsxs19(Fragment9, { children: [
+      state.error ? /* @__PURE__ */ jsx20("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
+      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx20("p", { class: "faint", children: "No values" }),
+      /* @__PURE__ */ jsx20("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsxs19("label", { title: v.value, children: [
+        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx20("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
+        /* @__PURE__ */ jsx20("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
+        /* @__PURE__ */ jsx20("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
+        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx20("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
       ] }) }, v.value)) }),
-      values.length > limit && limit < most && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
-      limit >= most && values.length >= most && /* @__PURE__ */ jsx18("p", { class: "faint", children: `The ${most} most frequent` })
+      values.length > limit && limit < most && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
+      limit >= most && values.length >= most && /* @__PURE__ */ jsx20("p", { class: "faint", children: `The ${most} most frequent` })
     ] })
   ] });
 }
 
 // pages/listview.tsx
-import { Fragment as Fragment10, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+import { Fragment as Fragment10, jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
 var listed = [];
 function rememberList(ids) {
   listed = ids;
@@ -2684,7 +3300,7 @@ function toggleFacets() {
 function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
   const added = readColumns(route.value.params.get("facets")) ?? [];
   const set = (next) => setParams({ facets: writeColumns(next) }, true);
-  return /* @__PURE__ */ jsx19(
+  return /* @__PURE__ */ jsx21(
     Facets,
     {
       facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
@@ -2700,18 +3316,18 @@ function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
     }
   );
 }
-function chooseColumns(standard, byItself, fields, pick) {
+function chooseColumns(standard, byItself, fields2, pick) {
   const asked2 = readColumns(route.value.params.get("cols"));
   const ids = asked2 ?? byItself;
   const paths2 = ids.filter((id) => !standard.some((c) => c.id === id));
   const label = (id) => standard.find((c) => c.id === id)?.label ?? columnLabel(id);
   const columns = ids.map((id) => standard.find((c) => c.id === id) ?? fieldColumn(id, label(id), pick));
-  const menu = /* @__PURE__ */ jsx19(
+  const menu = /* @__PURE__ */ jsx21(
     ColumnMenu,
     {
       standard: standard.map(({ id, label: label2 }) => ({ id, label: label2 })),
       chosen: ids,
-      fields,
+      fields: fields2,
       own: asked2 !== null,
       label,
       onChange: (next) => setParams({ cols: writeColumns(next) }, true)
@@ -2728,9 +3344,9 @@ function fieldColumn(path, label, pick) {
     right,
     cell: (row) => {
       const v = valueAt(row, path);
-      if (v === void 0 || v === null) return /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
+      if (v === void 0 || v === null) return /* @__PURE__ */ jsx21("span", { class: "faint", children: "–" });
       const text3 = value(v);
-      return typeof v === "object" ? /* @__PURE__ */ jsx19("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx19(Value, { text: text3, onPick: pick(path, String(v)) });
+      return typeof v === "object" ? /* @__PURE__ */ jsx21("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx21(Value, { text: text3, onPick: pick(path, String(v)) });
     }
   };
 }
@@ -2751,17 +3367,17 @@ function ExportMenu({ name, total, columns, pages, onBusy, onError }) {
     onBusy(false);
   };
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
-  return /* @__PURE__ */ jsxs18(Fragment10, { children: [
-    /* @__PURE__ */ jsx19("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx19(Icon, { name: "download", small: true }) }),
-    /* @__PURE__ */ jsxs18("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx19("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
-      /* @__PURE__ */ jsx19("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
+  return /* @__PURE__ */ jsxs20(Fragment10, { children: [
+    /* @__PURE__ */ jsx21("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx21(Icon, { name: "download", small: true }) }),
+    /* @__PURE__ */ jsxs20("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx21("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
+      /* @__PURE__ */ jsx21("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
     ] })
   ] });
 }
 
 // pages/events.tsx
-import { Fragment as Fragment11, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
+import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
 var pageSize2 = 100;
 var projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
 var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
@@ -2773,19 +3389,19 @@ function EventsPage({ completions }) {
   const sort = params.get("sort") ?? "start";
   const ascending = params.get("order") === "asc";
   const selected = params.get("s");
-  const compiled = useMemo3(() => compile(query, "events"), [query]);
-  const filters = useMemo3(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
+  const compiled = useMemo4(() => compile(query, "events"), [query]);
+  const filters = useMemo4(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
   const asked2 = params.get("cols") ?? "";
-  const key = JSON.stringify([filters, range, asked2, sort, ascending]);
-  const [state, setState] = useState17({ rows: [], total: 0, cursor: null, took: 0, key: "" });
-  const [error, setError] = useState17(null);
-  const [loading, setLoading] = useState17(true);
-  const [turn, setTurn] = useState17(0);
-  const [, redraw] = useState17(0);
-  const stop = useRef7(null);
-  const fields = useFields("events");
+  const key2 = JSON.stringify([filters, range, asked2, sort, ascending]);
+  const [state, setState] = useState19({ rows: [], total: 0, cursor: null, took: 0, key: "" });
+  const [error, setError] = useState19(null);
+  const [loading, setLoading] = useState19(true);
+  const [turn, setTurn] = useState19(0);
+  const [, redraw] = useState19(0);
+  const stop = useRef8(null);
+  const fields2 = useFields("events");
   const ask2 = (cursor, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...cursor === null ? {} : { cursor, total: "none" }, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
-  useEffect11(() => {
+  useEffect13(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -2793,7 +3409,7 @@ function EventsPage({ completions }) {
     const began = performance.now();
     ask2(null, mine.signal).then(
       (answer) => {
-        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key });
+        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key: key2 });
         setError(null);
         setLoading(false);
       },
@@ -2803,15 +3419,15 @@ function EventsPage({ completions }) {
       }
     );
     return () => mine.abort();
-  }, [key, turn]);
+  }, [key2, turn]);
   const more = () => {
-    if (loading || state.key !== key || state.cursor === null) return;
+    if (loading || state.key !== key2 || state.cursor === null) return;
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
     ask2(state.cursor, mine.signal).then(
       (answer) => {
-        setState((s) => s.key === key ? { ...s, rows: [...s.rows, ...answer.events], cursor: answer.next_cursor ?? null } : s);
+        setState((s) => s.key === key2 ? { ...s, rows: [...s.rows, ...answer.events], cursor: answer.next_cursor ?? null } : s);
         setLoading(false);
       },
       (e) => {
@@ -2827,9 +3443,9 @@ function EventsPage({ completions }) {
     const row = rows.find((r) => r.event_id === id);
     if (row) go(href(["session", row.session_id], { e: id }));
   };
-  const undoable = useRef7(query);
+  const undoable = useRef8(query);
   undoable.current = query;
-  useEffect11(() => addCommands([
+  useEffect13(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.event_id);
@@ -2852,43 +3468,43 @@ function EventsPage({ completions }) {
   ]), [rows, at, selected, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo3(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo4(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx20("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs19(Fragment11, { children: [
-      /* @__PURE__ */ jsx20(TypeIcon, { type: r.event_type, small: true }),
-      /* @__PURE__ */ jsx20(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
-      r.error && /* @__PURE__ */ jsxs19("span", { class: "chip bad", title: r.error, children: [
-        /* @__PURE__ */ jsx20(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx22("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
+      /* @__PURE__ */ jsx22(TypeIcon, { type: r.event_type, small: true }),
+      /* @__PURE__ */ jsx22(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
+      r.error && /* @__PURE__ */ jsxs21("span", { class: "chip bad", title: r.error, children: [
+        /* @__PURE__ */ jsx22(Icon, { name: "alert", small: true }),
         "error"
       ] })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
       const model = previewOf(r.event_id)?.model;
-      return model ? /* @__PURE__ */ jsx20(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
+      return model ? /* @__PURE__ */ jsx22(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx20("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
+    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx22("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => {
       const n = r.metadata?.total_tokens;
-      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
+      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
     } },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => {
       const c = r.metadata?.cost;
-      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
+      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
     } },
-    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.source, onPick: pick("source", r.source) }) },
     { id: "user", label: "User", width: 110, cell: (r) => {
       const u = r.user_properties?.user_id;
-      return typeof u === "string" ? /* @__PURE__ */ jsx20(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
+      return typeof u === "string" ? /* @__PURE__ */ jsx22(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
     } },
-    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
+    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
   ];
   const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
-  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
-  useEffect11(() => {
+  const { columns, menu } = chooseColumns(standard, byItself, fields2.paths, pick);
+  useEffect13(() => {
     void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     });
@@ -2905,39 +3521,39 @@ function EventsPage({ completions }) {
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
-  return /* @__PURE__ */ jsxs19("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs19("header", { children: [
-      /* @__PURE__ */ jsx20("h1", { children: title }),
-      /* @__PURE__ */ jsx20(ViewsMenu, { of: completions ? "completions" : "events" }),
-      /* @__PURE__ */ jsx20("span", { class: "grow" }),
+  return /* @__PURE__ */ jsxs21("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs21("header", { children: [
+      /* @__PURE__ */ jsx22("h1", { children: title }),
+      /* @__PURE__ */ jsx22(ViewsMenu, { of: completions ? "completions" : "events" }),
+      /* @__PURE__ */ jsx22("span", { class: "grow" }),
       menu,
-      /* @__PURE__ */ jsx20(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx22(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs19("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx20("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx20(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx20(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx20(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs21("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx22("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx22(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx22(FilterBar, { text: query, of: "events", fields: fields2.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx22(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx20(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs19("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx20(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs19("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx20("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx20(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs19(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
-          filtered ? /* @__PURE__ */ jsx20("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx20("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsxs19("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx20("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx20("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx20("a", { class: "button", href: href(["start"]), children: "How to send events" })
+    /* @__PURE__ */ jsx22(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs21("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx22(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields2.paths }),
+      /* @__PURE__ */ jsxs21("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx22("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx22(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs21(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
+          filtered ? /* @__PURE__ */ jsx22("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx22("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsxs21("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx22("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx20(
+        ] }) : /* @__PURE__ */ jsx22(
           Table,
           {
             label: title,
             columns,
             rows,
             rowId: (r) => r.event_id,
-            rowHeight: rowHeight(),
+            rowHeight: rowHeight2(),
             lines: density.value === "comfortable" ? 2 : 1,
             selected,
             sort: { by: sort, ascending },
@@ -2948,13 +3564,13 @@ function EventsPage({ completions }) {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs19("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          /* @__PURE__ */ jsx20("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx20("span", { children: duration(state.took) }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx20("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+        /* @__PURE__ */ jsxs21("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          /* @__PURE__ */ jsx22("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx22("span", { children: duration(state.took) }),
+          error && rows.length > 0 ? /* @__PURE__ */ jsx22("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx20(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
+      selected && /* @__PURE__ */ jsx22(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
     ] })
   ] });
 }
@@ -2962,33 +3578,33 @@ function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
   const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
   const current = event.value?.event_id === id ? event.value : null;
-  return /* @__PURE__ */ jsxs19("aside", { class: "peek", "aria-label": "Event", children: [
-    /* @__PURE__ */ jsxs19("header", { children: [
-      /* @__PURE__ */ jsx20(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
-      /* @__PURE__ */ jsx20("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
-      /* @__PURE__ */ jsx20("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs21("aside", { class: "peek", "aria-label": "Event", children: [
+    /* @__PURE__ */ jsxs21("header", { children: [
+      /* @__PURE__ */ jsx22(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
+      /* @__PURE__ */ jsx22("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
+      /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx22(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs19("div", { class: "scroll", children: [
-      event.loading && /* @__PURE__ */ jsx20("div", { class: "progress" }),
-      event.error && !current ? /* @__PURE__ */ jsx20(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs19(Fragment11, { children: [
-        /* @__PURE__ */ jsx20(Annotate, { event: current, session: current.session_id, onChange: () => {
+    /* @__PURE__ */ jsxs21("div", { class: "scroll", children: [
+      event.loading && /* @__PURE__ */ jsx22("div", { class: "progress" }),
+      event.error && !current ? /* @__PURE__ */ jsx22(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs21(Fragment11, { children: [
+        /* @__PURE__ */ jsx22(Annotate, { event: current, session: current.session_id, onChange: () => {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx20(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
+        /* @__PURE__ */ jsx22(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
       ] })
     ] })
   ] });
 }
 
 // pages/login.tsx
-import { useEffect as useEffect12, useState as useState18 } from "./lib.js";
-import { jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
+import { useEffect as useEffect14, useState as useState20 } from "./lib.js";
+import { jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
 function LoginPage({ code }) {
-  const [key, setKey] = useState18("");
-  const [problem, setProblem] = useState18("");
-  const [busy, setBusy] = useState18(code !== null);
-  useEffect12(() => {
+  const [key2, setKey] = useState20("");
+  const [problem, setProblem] = useState20("");
+  const [busy, setBusy] = useState20(code !== null);
+  useEffect14(() => {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
@@ -3003,37 +3619,37 @@ function LoginPage({ code }) {
     setBusy(true);
     setProblem("");
     try {
-      await signIn({ key: key.trim() });
+      await signIn({ key: key2.trim() });
       setKey("");
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ jsxs20("main", { class: "login", children: [
-    /* @__PURE__ */ jsxs20("div", { class: "brand", children: [
-      /* @__PURE__ */ jsx21(Brand, {}),
+  return /* @__PURE__ */ jsxs22("main", { class: "login", children: [
+    /* @__PURE__ */ jsxs22("div", { class: "brand", children: [
+      /* @__PURE__ */ jsx23(Brand, {}),
       "Spangrove"
     ] }),
-    /* @__PURE__ */ jsxs20("form", { onSubmit: (e) => {
+    /* @__PURE__ */ jsxs22("form", { onSubmit: (e) => {
       e.preventDefault();
       void submit();
     }, children: [
-      /* @__PURE__ */ jsx21("label", { for: "key", children: "API key" }),
-      /* @__PURE__ */ jsx21("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
-      problem && /* @__PURE__ */ jsx21("p", { class: "bad", role: "alert", children: problem }),
-      /* @__PURE__ */ jsx21("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
+      /* @__PURE__ */ jsx23("label", { for: "key", children: "API key" }),
+      /* @__PURE__ */ jsx23("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key2, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
+      problem && /* @__PURE__ */ jsx23("p", { class: "bad", role: "alert", children: problem }),
+      /* @__PURE__ */ jsx23("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
     ] }),
-    /* @__PURE__ */ jsxs20("p", { class: "secondary", children: [
+    /* @__PURE__ */ jsxs22("p", { class: "secondary", children: [
       "The server wrote its first key to the file ",
-      /* @__PURE__ */ jsx21("code", { children: "spangrove-data/api-key" }),
+      /* @__PURE__ */ jsx23("code", { children: "spangrove-data/api-key" }),
       ", and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read."
     ] })
   ] });
 }
 
 // pages/session.tsx
-import { useCallback, useEffect as useEffect17, useMemo as useMemo5, useRef as useRef11, useState as useState20 } from "./lib.js";
+import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo6, useRef as useRef12, useState as useState22 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -3115,12 +3731,12 @@ function thread(events2) {
     let repeated = 0;
     const add = (m) => {
       if (m.parts.length === 0) return;
-      const key = messageKey(m);
-      if (seen.has(key)) {
+      const key2 = messageKey(m);
+      if (seen.has(key2)) {
         repeated++;
         return;
       }
-      seen.add(key);
+      seen.add(key2);
       items.push({ message: m, event: e.event_id, repeated });
       repeated = 0;
     };
@@ -3177,191 +3793,6 @@ function ticks(range, origin, n) {
   return out;
 }
 
-// model/tree.ts
-function readTree(answer) {
-  const at = new Map(answer.columns.map((name, i) => [name, i]));
-  const column = (name) => at.get(name) ?? -1;
-  const c = {
-    id: column("event_id"),
-    parent: column("parent"),
-    type: column("type"),
-    name: column("name"),
-    start: column("start_time"),
-    duration: column("duration"),
-    state: column("state"),
-    error: column("error"),
-    tokens: column("tokens"),
-    cost: column("cost"),
-    children: column("children"),
-    below: column("below"),
-    note: column("note")
-  };
-  const nodes = [];
-  const byId = /* @__PURE__ */ new Map();
-  for (const row of answer.rows) {
-    const parentAt = row[c.parent];
-    const parent = parentAt >= 0 ? nodes[parentAt] ?? null : null;
-    const start = row[c.start];
-    const duration2 = row[c.duration];
-    const node = {
-      id: row[c.id],
-      parent,
-      children: [],
-      depth: parent ? parent.depth + 1 : 0,
-      type: row[c.type],
-      name: row[c.name],
-      start,
-      end: start + duration2,
-      duration: duration2,
-      running: row[c.state] === "running",
-      error: row[c.error],
-      tokens: row[c.tokens],
-      cost: row[c.cost],
-      childCount: row[c.children],
-      below: row[c.below],
-      note: row[c.note] ?? "",
-      errorsBelow: 0
-    };
-    parent?.children.push(node);
-    nodes.push(node);
-    byId.set(node.id, node);
-  }
-  const root = nodes[0];
-  if (!root) throw new Error("The session has no events.");
-  return finish(root, nodes, byId, answer);
-}
-function finish(root, nodes, byId, answer) {
-  let start = Infinity;
-  let end = -Infinity;
-  for (let i = nodes.length - 1; i >= 0; i--) {
-    const node = nodes[i];
-    if (node.parent) node.parent.errorsBelow += node.errorsBelow + (node.error ? 1 : 0);
-    if (node !== root || nodes.length === 1) {
-      start = Math.min(start, node.start);
-      end = Math.max(end, node.end);
-    }
-  }
-  return {
-    root,
-    byId,
-    nodes,
-    start: Math.min(start, root.start),
-    end: Math.max(end, root.end, start),
-    total: answer.total,
-    truncated: answer.truncated,
-    touched: answer.touched
-  };
-}
-function applyChanges(tree, answer) {
-  const at = new Map(answer.columns.map((name, i) => [name, i]));
-  const rows = /* @__PURE__ */ new Map();
-  for (const node of tree.nodes) rows.set(node.id, rowOf(node));
-  for (const id of answer.removed ?? []) rows.delete(id);
-  for (const row of answer.rows) {
-    rows.set(row[at.get("event_id")], row);
-  }
-  const children = /* @__PURE__ */ new Map();
-  for (const row of rows.values()) {
-    const parent = row[1];
-    const list = children.get(parent);
-    if (list) list.push(row);
-    else children.set(parent, [row]);
-  }
-  for (const list of children.values()) {
-    list.sort((a, b) => a[4] - b[4] || (a[0] < b[0] ? -1 : 1));
-  }
-  const ordered = [];
-  const stack = (children.get(null) ?? []).map((row) => ({ row, parent: -1 }));
-  while (stack.length > 0) {
-    const { row, parent } = stack.pop();
-    const index = ordered.length;
-    ordered.push([row[0], parent, ...row.slice(2)]);
-    const below = children.get(row[0]) ?? [];
-    for (let i = below.length - 1; i >= 0; i--) stack.push({ row: below[i], parent: index });
-  }
-  const columns = answer.columns.map((name) => name === "parent_id" ? "parent" : name);
-  return readTree({ ...answer, columns, rows: ordered });
-}
-function rowOf(n) {
-  return [n.id, n.parent?.id ?? null, n.type, n.name, n.start, n.duration, n.running ? "running" : "ended", n.error, n.tokens, n.cost, n.childCount, n.below, n.note || null];
-}
-var groupFrom = 5;
-function visibleRows(tree, show2) {
-  const keep = show2.match ? matching(tree, show2.match) : null;
-  const rows = [];
-  const stack = [];
-  const push = (nodes, depth) => {
-    const list = [];
-    for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i];
-      if (keep && !keep.has(node)) continue;
-      if (show2.group && !keep) {
-        const group = alike(nodes, i);
-        if (group.length >= groupFrom && !show2.opened.has(node.id)) {
-          list.push({ node, depth, folded: true, group, grey: false });
-          i += group.length - 1;
-          continue;
-        }
-        if (group.length >= groupFrom) {
-          for (const one of group) list.push({ node: one, depth, folded: show2.folded.has(one.id), group: null, grey: false });
-          i += group.length - 1;
-          continue;
-        }
-      }
-      list.push({ node, depth, folded: show2.folded.has(node.id), group: null, grey: keep !== null && !show2.match(node) });
-    }
-    for (let i = list.length - 1; i >= 0; i--) stack.push(list[i]);
-  };
-  push([tree.root], 0);
-  while (stack.length > 0) {
-    const row = stack.pop();
-    rows.push(row);
-    if (!row.folded && !row.group) push(row.node.children, row.depth + 1);
-  }
-  return rows;
-}
-function alike(nodes, i) {
-  const first2 = nodes[i];
-  const plain = (n) => n.children.length === 0 && n.childCount === 0 && !n.error && !n.running;
-  if (!plain(first2)) return [first2];
-  let end = i + 1;
-  while (end < nodes.length && plain(nodes[end]) && nodes[end].name === first2.name && nodes[end].type === first2.type) end++;
-  return nodes.slice(i, end);
-}
-function matching(tree, match) {
-  const keep = /* @__PURE__ */ new Set([tree.root]);
-  for (const node of tree.nodes) {
-    if (!match(node)) continue;
-    for (let n = node; n && !keep.has(n); n = n.parent) keep.add(n);
-  }
-  return keep;
-}
-function foldedBelow(tree, depth) {
-  return new Set(tree.nodes.filter((n) => n.depth >= depth && n.children.length > 0).map((n) => n.id));
-}
-function criticalPath(tree) {
-  const path = /* @__PURE__ */ new Set();
-  const stack = [{ node: tree.root, until: tree.end }];
-  while (stack.length > 0) {
-    const { node, until } = stack.pop();
-    path.add(node.id);
-    let before = Math.min(node === tree.root ? tree.end : node.end, until);
-    const byEnd = [...node.children].sort((a, b) => b.end - a.end);
-    for (const child of byEnd) {
-      if (child.start >= before && child.duration > 0) continue;
-      if (child.end > before) continue;
-      stack.push({ node: child, until: before });
-      before = child.start;
-    }
-  }
-  return path;
-}
-function pathTo(node) {
-  const path = [];
-  for (let n = node; n; n = n.parent) path.unshift(n);
-  return path;
-}
-
 // parts/highlight.ts
 var maxMarks = 2e3;
 function markWords(element, word) {
@@ -3399,7 +3830,7 @@ function markWords(element, word) {
 }
 
 // parts/graphview.tsx
-import { useMemo as useMemo4, useState as useState19 } from "./lib.js";
+import { useMemo as useMemo5, useState as useState21 } from "./lib.js";
 
 // model/graph.ts
 var nodeWidth = 180;
@@ -3429,10 +3860,10 @@ function graphOf(tree) {
     let parent = n.parent;
     while (parent && !shown2.has(keyOf2(parent))) parent = parent.parent;
     if (!parent || !shown2.has(keyOf2(n)) || keyOf2(parent) === keyOf2(n)) continue;
-    const key = `${keyOf2(parent)}
+    const key2 = `${keyOf2(parent)}
 ${keyOf2(n)}`;
-    let e = edges.get(key);
-    if (!e) edges.set(key, e = { from: merged.get(keyOf2(parent)), to: merged.get(keyOf2(n)), count: 0, duration: 0, back: false });
+    let e = edges.get(key2);
+    if (!e) edges.set(key2, e = { from: merged.get(keyOf2(parent)), to: merged.get(keyOf2(n)), count: 0, duration: 0, back: false });
     e.count++;
     e.duration += n.duration;
   }
@@ -3494,21 +3925,21 @@ function trajectoryOf(tree) {
 }
 
 // parts/graphview.tsx
-import { jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
+import { jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
-  const graph = useMemo4(() => graphOf(tree), [tree]);
-  const [only, setOnly] = useState19("all");
-  const slow = useMemo4(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
+  const graph = useMemo5(() => graphOf(tree), [tree]);
+  const [only, setOnly] = useState21("all");
+  const slow = useMemo5(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
-  return /* @__PURE__ */ jsxs21("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs21("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx22("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx22("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx24("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
     ] }),
-    /* @__PURE__ */ jsx22("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs21("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx22(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs21(
+    /* @__PURE__ */ jsx24("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx24(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs23(
         "g",
         {
           class: `graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`,
@@ -3520,12 +3951,12 @@ function GraphView({ tree, selected, critical, onSelect }) {
             if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
           },
           children: [
-            /* @__PURE__ */ jsx22("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx22("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx22("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
-            /* @__PURE__ */ jsx22("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx22("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx22("title", { children: `${n.name}
+            /* @__PURE__ */ jsx24("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx24("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx24("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
+            /* @__PURE__ */ jsx24("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx24("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx24("title", { children: `${n.name}
 ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
           ]
         },
@@ -3540,38 +3971,38 @@ function nextOf(ids, selected) {
 function Edge({ e, faint }) {
   const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
   const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs21("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx22("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx22("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  return /* @__PURE__ */ jsxs23("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx24("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx24("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
   ] });
 }
 function TrajectoryView({ tree, selected, onSelect }) {
-  const t = useMemo4(() => trajectoryOf(tree), [tree]);
-  const [by, setBy] = useState19("duration");
+  const t = useMemo5(() => trajectoryOf(tree), [tree]);
+  const [by, setBy] = useState21("duration");
   const of = (n) => n[by] ?? 0;
   const most2 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
   const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
   const line = 30;
   const radius = (n) => 3 + Math.sqrt(of(n) / most2) * Math.min(11, step * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs21("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs21("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx22("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx22("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx22("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx24("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx24("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
     ] }),
-    /* @__PURE__ */ jsxs21("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx22("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs21("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx22("span", { class: `type-${r.type}`, children: "●" }),
+    /* @__PURE__ */ jsxs23("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx24("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs23("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx24("span", { class: `type-${r.type}`, children: "●" }),
         " ",
         r.name,
         " ",
-        /* @__PURE__ */ jsx22("span", { class: "faint", children: r.count })
+        /* @__PURE__ */ jsx24("span", { class: "faint", children: r.count })
       ] }, r.key)) }),
-      /* @__PURE__ */ jsx22("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs21("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-        t.rows.map((r, i) => /* @__PURE__ */ jsx22("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-        /* @__PURE__ */ jsx22("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
-        t.bubbles.map((b) => /* @__PURE__ */ jsx22(
+      /* @__PURE__ */ jsx24("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+        t.rows.map((r, i) => /* @__PURE__ */ jsx24("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+        /* @__PURE__ */ jsx24("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
+        t.bubbles.map((b) => /* @__PURE__ */ jsx24(
           "circle",
           {
             class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
@@ -3582,7 +4013,7 @@ function TrajectoryView({ tree, selected, onSelect }) {
             tabIndex: -1,
             "aria-label": `step ${b.step + 1}, ${b.node.name}`,
             onClick: () => onSelect(b.node.id),
-            children: /* @__PURE__ */ jsx22("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+            children: /* @__PURE__ */ jsx24("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
           },
           b.node.id
         ))
@@ -3592,13 +4023,13 @@ function TrajectoryView({ tree, selected, onSelect }) {
 }
 
 // parts/minimap.tsx
-import { useEffect as useEffect13, useRef as useRef8 } from "./lib.js";
-import { Fragment as Fragment12, jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
+import { useEffect as useEffect15, useRef as useRef9 } from "./lib.js";
+import { Fragment as Fragment12, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
 var minimapFrom = 20;
 function Minimap(p) {
-  const canvas = useRef8(null);
-  const drag = useRef8(null);
-  useEffect13(() => {
+  const canvas = useRef9(null);
+  const drag = useRef9(null);
+  useEffect15(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
     const observer = new ResizeObserver(draw);
@@ -3611,7 +4042,7 @@ function Minimap(p) {
     return p.whole.start + Math.min(1, Math.max(0, (x - box.left) / box.width)) * size;
   };
   const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs22(
+  return /* @__PURE__ */ jsxs24(
     "div",
     {
       class: "minimap",
@@ -3630,20 +4061,20 @@ function Minimap(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsx23("canvas", { ref: canvas }),
-        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs22(Fragment12, { children: [
-          /* @__PURE__ */ jsx23("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-          /* @__PURE__ */ jsx23("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+        /* @__PURE__ */ jsx25("canvas", { ref: canvas }),
+        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs24(Fragment12, { children: [
+          /* @__PURE__ */ jsx25("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+          /* @__PURE__ */ jsx25("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
         ] }),
-        p.needle !== null && /* @__PURE__ */ jsx23("i", { class: "needle", style: { left: percent(p.needle) } })
+        p.needle !== null && /* @__PURE__ */ jsx25("i", { class: "needle", style: { left: percent(p.needle) } })
       ]
     }
   );
 }
 function paint(canvas, tree, whole) {
   const box = canvas?.getBoundingClientRect();
-  const context = canvas?.getContext("2d");
-  if (!canvas || !box || !context || box.width === 0) return;
+  const context2 = canvas?.getContext("2d");
+  if (!canvas || !box || !context2 || box.width === 0) return;
   const ratio = devicePixelRatio;
   canvas.width = Math.round(box.width * ratio);
   canvas.height = Math.round(box.height * ratio);
@@ -3654,14 +4085,14 @@ function paint(canvas, tree, whole) {
   const depth = tree.nodes.reduce((most2, n) => Math.max(most2, n.depth), 1);
   const line = Math.max(ratio, canvas.height / (Math.min(depth, 24) + 1));
   const size = whole.end - whole.start;
-  context.clearRect(0, 0, canvas.width, canvas.height);
+  context2.clearRect(0, 0, canvas.width, canvas.height);
   for (const n of tree.nodes) {
     if (n === tree.root) continue;
     const x = (n.start - whole.start) / size * canvas.width;
     const width = Math.max(ratio, n.duration / size * canvas.width);
-    context.globalAlpha = n.error ? 1 : 0.75;
-    context.fillStyle = n.error ? bad : colours[n.type] ?? "#888";
-    context.fillRect(x, (Math.min(n.depth, 24) - 1) * line + ratio, width, Math.max(ratio, line - ratio));
+    context2.globalAlpha = n.error ? 1 : 0.75;
+    context2.fillStyle = n.error ? bad : colours[n.type] ?? "#888";
+    context2.fillRect(x, (Math.min(n.depth, 24) - 1) * line + ratio, width, Math.max(ratio, line - ratio));
   }
 }
 function resolve(element, value2) {
@@ -3674,21 +4105,21 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect14, useRef as useRef9 } from "./lib.js";
-import { Fragment as Fragment13, jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
+import { useEffect as useEffect16, useRef as useRef10 } from "./lib.js";
+import { Fragment as Fragment13, jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  const drag = useRef9(null);
-  const track = useRef9(null);
-  useEffect14(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
+  const drag = useRef10(null);
+  const track = useRef10(null);
+  useEffect16(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
   const share = (x) => {
     const box = track.current?.getBoundingClientRect();
     return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
   };
-  const latest = useRef9(p);
+  const latest = useRef10(p);
   latest.current = p;
-  useEffect14(() => {
+  useEffect16(() => {
     const box = ref.current;
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
@@ -3715,7 +4146,7 @@ function TimelineView(p) {
     else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
     else if (e.key === "0") p.onRange(p.whole);
   };
-  return /* @__PURE__ */ jsxs23(
+  return /* @__PURE__ */ jsxs25(
     "div",
     {
       class: "timeline",
@@ -3741,15 +4172,15 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs23("div", { class: "scale", children: [
-          /* @__PURE__ */ jsx24("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx24("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
-          /* @__PURE__ */ jsx24("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx24("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
+        /* @__PURE__ */ jsxs25("div", { class: "scale", children: [
+          /* @__PURE__ */ jsx26("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx26("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
+          /* @__PURE__ */ jsx26("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx26("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
         ] }),
-        /* @__PURE__ */ jsx24("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
+        /* @__PURE__ */ jsx26("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
           const n = row.node;
           const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, p.range) : place(n.start, n.end, p.range);
           const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs23(
+          return /* @__PURE__ */ jsxs25(
             "div",
             {
               role: "row",
@@ -3762,21 +4193,21 @@ function TimelineView(p) {
               onClick: () => p.onSelect(n.id),
               onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
               children: [
-                /* @__PURE__ */ jsxs23("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx24("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx26("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
                     e.stopPropagation();
                     p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx24(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx24("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx24(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx24("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx24("span", { class: "chip", children: `×${row.group.length}` })
+                  }, children: /* @__PURE__ */ jsx26(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx26("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx26(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx26("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx26("span", { class: "chip", children: `×${row.group.length}` })
                 ] }),
-                /* @__PURE__ */ jsx24("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                /* @__PURE__ */ jsx26("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
                   if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs23(Fragment13, { children: [
-                  /* @__PURE__ */ jsx24("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs23("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                }, children: spot && /* @__PURE__ */ jsxs25(Fragment13, { children: [
+                  /* @__PURE__ */ jsx26("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs25("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
                     duration(n.duration)
                   ] })
                 ] }) })
@@ -3785,24 +4216,24 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx24("div", { class: "needle-track", children: /* @__PURE__ */ jsx24("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
+        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx26("div", { class: "needle-track", children: /* @__PURE__ */ jsx26("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
       ]
     }
   );
 }
 
 // parts/transcriptview.tsx
-import { useEffect as useEffect15 } from "./lib.js";
-import { Fragment as Fragment14, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
+import { useEffect as useEffect17 } from "./lib.js";
+import { Fragment as Fragment14, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
 var stepHeight = 58;
 function TranscriptView(p) {
   const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
   const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect15(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  useEffect17(() => reveal(ref.current, at, stepHeight), [p.selected]);
   const visible = p.steps.slice(from, to);
   const ids = visible.map((s) => s.node.id);
-  useEffect15(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs24(
+  useEffect17(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs26(
     "div",
     {
       class: "transcript",
@@ -3820,10 +4251,10 @@ function TranscriptView(p) {
         }
       },
       children: [
-        /* @__PURE__ */ jsx25("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+        /* @__PURE__ */ jsx27("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
           const n = s.node;
           const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs24(
+          return /* @__PURE__ */ jsxs26(
             "div",
             {
               id: `step-${n.id}`,
@@ -3833,36 +4264,36 @@ function TranscriptView(p) {
               style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
               onClick: () => p.onSelect(n.id),
               children: [
-                /* @__PURE__ */ jsxs24("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx25(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx25("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx25("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs24("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx25(Icon, { name: "alert", small: true }),
+                /* @__PURE__ */ jsxs26("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx27(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx27("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx27("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs26("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx27(Icon, { name: "alert", small: true }),
                     "error"
                   ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx25("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs24("span", { class: "faint", children: [
+                  s.wrappers > 0 && /* @__PURE__ */ jsx27("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx27("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs26("span", { class: "faint", children: [
                     short(n.tokens),
                     " tok"
                   ] }),
-                  /* @__PURE__ */ jsx25("span", { class: "faint", children: duration(n.duration) })
+                  /* @__PURE__ */ jsx27("span", { class: "faint", children: duration(n.duration) })
                 ] }),
-                /* @__PURE__ */ jsx25("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs24(Fragment14, { children: [
-                  /* @__PURE__ */ jsx25("span", { class: "faint", children: "in " }),
+                /* @__PURE__ */ jsx27("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
+                  /* @__PURE__ */ jsx27("span", { class: "faint", children: "in " }),
                   preview.input
-                ] }) : /* @__PURE__ */ jsx25("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx25("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx25("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs24(Fragment14, { children: [
-                  /* @__PURE__ */ jsx25("span", { class: "faint", children: "out " }),
+                ] }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx27("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx27("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
+                  /* @__PURE__ */ jsx27("span", { class: "faint", children: "out " }),
                   preview.output
-                ] }) : /* @__PURE__ */ jsx25("span", { class: "faint", children: preview ? "no output" : "" }) })
+                ] }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: preview ? "no output" : "" }) })
               ]
             },
             n.id
           );
         }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs24("p", { class: "foot", children: [
+        p.hidden > 0 && /* @__PURE__ */ jsxs26("p", { class: "foot", children: [
           plural(p.hidden, "wrapper"),
           " not shown; the tree has them"
         ] })
@@ -3872,16 +4303,16 @@ function TranscriptView(p) {
 }
 
 // parts/treeview.tsx
-import { useEffect as useEffect16, useRef as useRef10 } from "./lib.js";
-import { jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
+import { useEffect as useEffect18, useRef as useRef11 } from "./lib.js";
+import { jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
 function TreeView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  useEffect16(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
+  useEffect18(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
   const visible = p.rows.slice(from, to);
   const ids = visible.map((r) => r.node.id);
   const drawn = useDrawn([p.rows, p.selected, p.critical, p.turn, p.rowHeight]);
-  useEffect16(() => p.onVisible(ids), [ids.join()]);
+  useEffect18(() => p.onVisible(ids), [ids.join()]);
   const move = (n) => {
     const row = p.rows[Math.min(p.rows.length - 1, Math.max(0, n))];
     if (row) p.onSelect(row.node.id);
@@ -3903,7 +4334,7 @@ function TreeView(p) {
       else move(at + 1);
     }
   };
-  return /* @__PURE__ */ jsx26(
+  return /* @__PURE__ */ jsx28(
     "div",
     {
       class: "tree",
@@ -3915,12 +4346,12 @@ function TreeView(p) {
       "aria-label": "Events",
       "aria-rowcount": p.rows.length,
       "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx26("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx26(TreeRow, { row, index: from + i, p }, row.node.id))) })
+      children: /* @__PURE__ */ jsx28("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx28(TreeRow, { row, index: from + i, p }, row.node.id))) })
     }
   );
 }
 function useDrawn(deps) {
-  const kept2 = useRef10({ deps: [], rows: /* @__PURE__ */ new Map() });
+  const kept2 = useRef11({ deps: [], rows: /* @__PURE__ */ new Map() });
   if (deps.some((d, i) => d !== kept2.current.deps[i]) || kept2.current.rows.size > 2e3) kept2.current = { deps, rows: /* @__PURE__ */ new Map() };
   return (index, draw) => {
     let row = kept2.current.rows.get(index);
@@ -3935,7 +4366,7 @@ function TreeRow({ row, index, p }) {
   const selected = n.id === p.selected;
   const group = row.group;
   const duration2 = group ? group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
-  return /* @__PURE__ */ jsxs25(
+  return /* @__PURE__ */ jsxs27(
     "div",
     {
       id: `event-${n.id}`,
@@ -3948,41 +4379,41 @@ function TreeRow({ row, index, p }) {
       style: { top: `${index * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 30) * 14}px` },
       onClick: () => p.onSelect(n.id),
       children: [
-        /* @__PURE__ */ jsxs25("span", { role: "gridcell", class: "tree-cell", children: [
-          row.depth > 0 && /* @__PURE__ */ jsx26("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
-          folds ? /* @__PURE__ */ jsx26("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+        /* @__PURE__ */ jsxs27("span", { role: "gridcell", class: "tree-cell", children: [
+          row.depth > 0 && /* @__PURE__ */ jsx28("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
+          folds ? /* @__PURE__ */ jsx28("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
             e.stopPropagation();
             p.onToggle(row, e.shiftKey);
-          }, children: /* @__PURE__ */ jsx26(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx26("span", { class: "fold" }),
-          /* @__PURE__ */ jsx26(TypeIcon, { type: n.type, small: true }),
-          /* @__PURE__ */ jsx26("span", { class: "tree-name ellipsis", children: n.name }),
-          group && /* @__PURE__ */ jsx26("span", { class: "chip", children: `×${group.length}` }),
-          !group && row.folded && /* @__PURE__ */ jsx26("span", { class: "chip", children: `+${count(n.below)}` }),
-          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs25("span", { class: "chip bad", children: [
-            /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
+          }, children: /* @__PURE__ */ jsx28(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx28("span", { class: "fold" }),
+          /* @__PURE__ */ jsx28(TypeIcon, { type: n.type, small: true }),
+          /* @__PURE__ */ jsx28("span", { class: "tree-name ellipsis", children: n.name }),
+          group && /* @__PURE__ */ jsx28("span", { class: "chip", children: `×${group.length}` }),
+          !group && row.folded && /* @__PURE__ */ jsx28("span", { class: "chip", children: `+${count(n.below)}` }),
+          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs27("span", { class: "chip bad", children: [
+            /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true }),
             plural(n.errorsBelow, "error")
           ] }),
-          n.error && /* @__PURE__ */ jsxs25("span", { class: "chip bad", title: n.error, children: [
-            /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
+          n.error && /* @__PURE__ */ jsxs27("span", { class: "chip bad", title: n.error, children: [
+            /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true }),
             "error"
           ] }),
-          n.running && /* @__PURE__ */ jsxs25("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx26(Icon, { name: "live", small: true }),
+          n.running && /* @__PURE__ */ jsxs27("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx28(Icon, { name: "live", small: true }),
             "running"
           ] }),
-          n.note === "orphan" && /* @__PURE__ */ jsx26("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
-          n.note === "cycle" && /* @__PURE__ */ jsx26("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
-          preview?.model && /* @__PURE__ */ jsx26("span", { class: "tree-model ellipsis faint", children: preview.model }),
-          /* @__PURE__ */ jsx26("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
+          n.note === "orphan" && /* @__PURE__ */ jsx28("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
+          n.note === "cycle" && /* @__PURE__ */ jsx28("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
+          preview?.model && /* @__PURE__ */ jsx28("span", { class: "tree-model ellipsis faint", children: preview.model }),
+          /* @__PURE__ */ jsx28("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
         ] }),
-        /* @__PURE__ */ jsxs25("span", { role: "gridcell", class: "tree-numbers", children: [
-          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs25("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
+        /* @__PURE__ */ jsxs27("span", { role: "gridcell", class: "tree-numbers", children: [
+          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs27("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
             short(n.tokens),
             " tok"
           ] }),
-          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx26("span", { class: "faint", children: cost(n.cost) }),
-          /* @__PURE__ */ jsxs25("span", { class: "tree-duration", children: [
-            /* @__PURE__ */ jsx26("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
+          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx28("span", { class: "faint", children: cost(n.cost) }),
+          /* @__PURE__ */ jsxs27("span", { class: "tree-duration", children: [
+            /* @__PURE__ */ jsx28("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
             duration(duration2)
           ] })
         ] })
@@ -4013,7 +4444,7 @@ function shownScore(score2) {
 }
 
 // pages/session.tsx
-import { Fragment as Fragment15, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
+import { Fragment as Fragment15, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
 var none2 = /* @__PURE__ */ new Set();
 var coarse2 = matchMedia("(pointer: coarse)");
@@ -4022,11 +4453,11 @@ var growEvery = 1500;
 function SessionPage({ id }) {
   const { params } = route.value;
   const view = views.find((v) => v === params.get("view")) ?? "tree";
-  const [tree, setTree] = useState20(null);
-  const [error, setError] = useState20(null);
-  const [turn, setTurn] = useState20(0);
-  const known2 = useRef11(null);
-  useEffect17(() => {
+  const [tree, setTree] = useState22(null);
+  const [error, setError] = useState22(null);
+  const [turn, setTurn] = useState22(0);
+  const known2 = useRef12(null);
+  useEffect19(() => {
     const stop = new AbortController();
     let unfollow = () => {
     };
@@ -4065,7 +4496,7 @@ function SessionPage({ id }) {
       unfollow();
     };
   }, [id, turn]);
-  useEffect17(() => {
+  useEffect19(() => {
     const beside = (by) => {
       const next = neighbour(route.value.path[1] ?? id, by);
       if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
@@ -4075,36 +4506,36 @@ function SessionPage({ id }) {
       { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside(-1) }
     ]);
   }, [id, view]);
-  if (error) return /* @__PURE__ */ jsx27("div", { class: "page", children: /* @__PURE__ */ jsx27(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
-  if (!tree) return /* @__PURE__ */ jsx27("div", { class: "page", children: /* @__PURE__ */ jsx27("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx27(Session, { tree, id, view });
+  if (error) return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
+  if (!tree) return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx29(Session, { tree, id, view });
 }
 function Session({ tree, id, view }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = selectedId && tree.byId.get(selectedId) || null;
-  const [folded, setFolded] = useState20(none2);
-  const [opened, setOpened] = useState20(none2);
-  const [turn, redraw] = useState20(0);
-  const [needle, setNeedle] = useState20(null);
-  const whole = useMemo5(() => wholeRange(tree), [tree]);
-  const [zoomed, setZoomed] = useState20(null);
+  const [folded, setFolded] = useState22(none2);
+  const [opened, setOpened] = useState22(none2);
+  const [turn, redraw] = useState22(0);
+  const [needle, setNeedle] = useState22(null);
+  const whole = useMemo6(() => wholeRange(tree), [tree]);
+  const [zoomed, setZoomed] = useState22(null);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
-  const critical = useMemo5(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo5(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
-  const rowHeight3 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
+  const critical = useMemo6(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
+  const longest = useMemo6(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
+  const rowHeight4 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
-  const [showScores, setShowScores] = useState20(false);
+  const [showScores, setShowScores] = useState22(false);
   const hits = useHits(id, find);
-  const match = useMemo5(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
-  const rows = useMemo5(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect17(() => {
+  const match = useMemo6(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
+  const rows = useMemo6(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
+  useEffect19(() => {
     performance.mark("session:shown");
   }, []);
-  const select = useCallback((event) => setParams({ e: event }, true), []);
+  const select = useCallback2((event) => setParams({ e: event }, true), []);
   const toggle = (row, deep) => {
     if (row.group) {
       setOpened(/* @__PURE__ */ new Set([...opened, row.node.id]));
@@ -4121,22 +4552,22 @@ function Session({ tree, id, view }) {
     }
     setFolded(next);
   };
-  const resting = useRef11(0);
-  const onVisible = useCallback((ids) => {
+  const resting = useRef12(0);
+  const onVisible = useCallback2((ids) => {
     clearTimeout(resting.current);
     resting.current = setTimeout(() => void loadPreviews(ids).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     }), 60);
   }, [id]);
-  useEffect17(() => () => clearTimeout(resting.current), []);
-  useEffect17(() => {
+  useEffect19(() => () => clearTimeout(resting.current), []);
+  useEffect19(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
     const group = tree.nodes.find((n) => n.parent === selected.parent && !opened.has(n.id) && rows.some((r) => r.node === n && r.group?.includes(selected) && n !== selected));
     if (group) setOpened(/* @__PURE__ */ new Set([...opened, group.id]));
   }, [selectedId]);
-  useEffect17(() => {
+  useEffect19(() => {
     const now = () => route.value.params.get("e");
     const step = (by) => {
       const at = rows.findIndex((r) => r.node.id === now());
@@ -4176,24 +4607,25 @@ function Session({ tree, id, view }) {
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
+      { id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) }
     ]);
   }, [rows, tree, match]);
   const root = tree.root;
   const errors = root.errorsBelow || (root.error ? 1 : 0);
-  const calls = useMemo5(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const calls = useMemo6(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs26("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs26("header", { children: [
-      /* @__PURE__ */ jsx27("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx27(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx27("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs26("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx27(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs28("header", { children: [
+      /* @__PURE__ */ jsx29("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx29(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx29("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs28("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx29(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx27("span", { class: "grow" }),
-      /* @__PURE__ */ jsx27(
+      /* @__PURE__ */ jsx29("span", { class: "grow" }),
+      /* @__PURE__ */ jsx29(
         "input",
         {
           id: "find-in-session",
@@ -4208,42 +4640,43 @@ function Session({ tree, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx27(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx29("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
+      /* @__PURE__ */ jsx29(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs26("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx27("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx27("span", { children: /* @__PURE__ */ jsx27("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs26("span", { children: [
-        /* @__PURE__ */ jsx27("b", { children: count(tree.total - 1) }),
+    /* @__PURE__ */ jsxs28("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx29("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx29("span", { children: /* @__PURE__ */ jsx29("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs28("span", { children: [
+        /* @__PURE__ */ jsx29("b", { children: count(tree.total - 1) }),
         ` ${tree.total === 2 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs26("span", { children: [
-        /* @__PURE__ */ jsx27("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs28("span", { children: [
+        /* @__PURE__ */ jsx29("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs26("span", { children: [
-        /* @__PURE__ */ jsx27("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs28("span", { children: [
+        /* @__PURE__ */ jsx29("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx27("span", { children: /* @__PURE__ */ jsx27("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs26("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx27(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx29("span", { children: /* @__PURE__ */ jsx29("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs28("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs26("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
-        /* @__PURE__ */ jsx27(Icon, { name: "judge", small: true }),
+      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs28("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
+        /* @__PURE__ */ jsx29(Icon, { name: "judge", small: true }),
         plural(scores.value.scores.length, "score"),
-        /* @__PURE__ */ jsx27(Icon, { name: showScores ? "up" : "down", small: true })
+        /* @__PURE__ */ jsx29(Icon, { name: showScores ? "up" : "down", small: true })
       ] }),
-      /* @__PURE__ */ jsx27("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx27(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      /* @__PURE__ */ jsx29("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx29(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    showScores && scores.value && /* @__PURE__ */ jsxs26("div", { class: "session-scores", children: [
-      /* @__PURE__ */ jsx27(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
-      scores.value.events > maxScored && /* @__PURE__ */ jsx27("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
+    showScores && scores.value && /* @__PURE__ */ jsxs28("div", { class: "session-scores", children: [
+      /* @__PURE__ */ jsx29(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
+      scores.value.events > maxScored && /* @__PURE__ */ jsx29("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
     ] }),
-    /* @__PURE__ */ jsxs26("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx27("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx27(
+    /* @__PURE__ */ jsxs28("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx29("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx29(
         "button",
         {
           role: "tab",
@@ -4265,22 +4698,22 @@ function Session({ tree, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx27("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+      /* @__PURE__ */ jsx29("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
     ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx27(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
-    /* @__PURE__ */ jsxs26("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs26("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
-        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx27(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => {
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx29(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
+    /* @__PURE__ */ jsxs28("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs28("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
+        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx29(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => {
           setParams({ only: null, find: null }, true);
           setZoomed(null);
-        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx27(TreeView, { rows, rowHeight: rowHeight3, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx27(
+        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx29(TreeView, { rows, rowHeight: rowHeight4, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx29(
           TimelineView,
           {
             rows,
-            rowHeight: rowHeight3,
+            rowHeight: rowHeight4,
             whole,
             range,
             origin: whole.start,
@@ -4292,19 +4725,19 @@ function Session({ tree, id, view }) {
             onSelect: select,
             onToggle: toggle
           }
-        ) : view === "graph" ? /* @__PURE__ */ jsx27(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx27(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx27(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx27(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
-        needsRows && /* @__PURE__ */ jsxs26("div", { class: "foot", role: "status", children: [
+        ) : view === "graph" ? /* @__PURE__ */ jsx29(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx29(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx29(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx29(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
+        needsRows && /* @__PURE__ */ jsxs28("div", { class: "foot", role: "status", children: [
           match ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
-          find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx27("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx27("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx27("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
-          tree.truncated && /* @__PURE__ */ jsxs26("span", { children: [
+          find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx29("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx29("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
+          tree.truncated && /* @__PURE__ */ jsxs28("span", { children: [
             "the upper levels of a session of more than ",
             count(tree.nodes.length),
             " events"
           ] }),
-          rows.some((r) => r.group) && /* @__PURE__ */ jsx27("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+          rows.some((r) => r.group) && /* @__PURE__ */ jsx29("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx27(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
+      selected && /* @__PURE__ */ jsx29(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
     ] })
   ] });
 }
@@ -4335,38 +4768,38 @@ function matcher(only, find, range, hits) {
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 function Steps({ tree, selected, onVisible, onSelect }) {
-  const steps = useMemo5(() => transcript(tree), [tree]);
-  if (steps.length === 0) return /* @__PURE__ */ jsx27(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx27("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx27(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
+  const steps = useMemo6(() => transcript(tree), [tree]);
+  if (steps.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx29("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx29(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
-  const [upTo, setUpTo] = useState20(threadPage);
-  const calls = useMemo5(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
+  const [upTo, setUpTo] = useState22(threadPage);
+  const calls = useMemo6(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal8) => {
     const events2 = [];
     for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal8))));
     return thread(events2);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx27(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx27("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx27(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs26("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx27("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx27("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs26("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx27("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx27(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx29("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx29(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs28("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx29("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs28("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx29("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx29(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
 function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const rested = useRested(node.id, 80);
   const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
-  const [width, setWidth] = useState20(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
-  const scroll = useRef11(null);
-  useEffect17(() => {
+  const [width, setWidth] = useState22(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
+  const scroll = useRef12(null);
+  useEffect19(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
@@ -4376,13 +4809,13 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   };
   const at = rows.findIndex((r) => r.node.id === node.id);
   const current = event.value?.event_id === node.id ? event.value : null;
-  useEffect17(() => markWords(scroll.current, find), [current, find]);
+  useEffect19(() => markWords(scroll.current, find), [current, find]);
   const judge = (metric) => {
     const score2 = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
     return score2 ? judgeOf(score2) : null;
   };
-  return /* @__PURE__ */ jsxs26(Fragment15, { children: [
-    /* @__PURE__ */ jsx27(
+  return /* @__PURE__ */ jsxs28(Fragment15, { children: [
+    /* @__PURE__ */ jsx29(
       "button",
       {
         type: "button",
@@ -4406,23 +4839,23 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs26("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs26("header", { children: [
-        /* @__PURE__ */ jsx27(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx27(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx27(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx27(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx27(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs28("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs28("header", { children: [
+        /* @__PURE__ */ jsx29(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx29(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx29(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx29(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx29(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs26("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx27("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx27(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs26(Fragment15, { children: [
-          /* @__PURE__ */ jsx27(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs28("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx29("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx29(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs28(Fragment15, { children: [
+          /* @__PURE__ */ jsx29(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
             onChange();
           } }),
-          /* @__PURE__ */ jsx27(
+          /* @__PURE__ */ jsx29(
             EventView,
             {
               event: current,
@@ -4438,39 +4871,39 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect18, useMemo as useMemo7, useRef as useRef12, useState as useState22 } from "./lib.js";
+import { useEffect as useEffect20, useMemo as useMemo8, useRef as useRef13, useState as useState24 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo6, useState as useState21 } from "./lib.js";
-import { jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
+import { useMemo as useMemo7, useState as useState23 } from "./lib.js";
+import { jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState21(0);
+  const [, redraw] = useState23(0);
   const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
   const current = tree.value?.root.id === id ? tree.value : null;
-  const steps = useMemo6(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs27("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs27("header", { children: [
-      /* @__PURE__ */ jsx28(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx28("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx28("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx28(Icon, { name: "close", small: true }) })
+  const steps = useMemo7(() => current ? transcript(current) : [], [current]);
+  return /* @__PURE__ */ jsxs29("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs29("header", { children: [
+      /* @__PURE__ */ jsx30(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx30("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx30("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs27("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx28("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx28("b", { children: duration(row.duration) }),
-      /* @__PURE__ */ jsx28("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs27("span", { children: [
+    row && /* @__PURE__ */ jsxs29("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx30("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx30("b", { children: duration(row.duration) }),
+      /* @__PURE__ */ jsx30("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs29("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx28("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx28("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx30("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx30("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx28("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx28("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx28(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx28(
+    current?.truncated && /* @__PURE__ */ jsx30("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx30("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx30(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx30(
       TranscriptView,
       {
         steps,
@@ -4487,7 +4920,7 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment16, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
+import { Fragment as Fragment16, jsx as jsx31, jsxs as jsxs30 } from "./lib.js";
 var pageSize3 = 100;
 var liveGap = 1e3;
 var liveEvery = 2e3;
@@ -4500,16 +4933,16 @@ function SessionsPage() {
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
-  const compiled = useMemo7(() => compile(query, "sessions"), [query]);
-  const key = JSON.stringify([query, range, sort, ascending]);
-  const [state, setState] = useState22(empty);
-  const [error, setError] = useState22(null);
-  const [loading, setLoading] = useState22(true);
-  const [fresh, setFresh] = useState22(/* @__PURE__ */ new Set());
-  const [turn, setTurn] = useState22(0);
-  const stop = useRef12(null);
-  const fields = useFields("sessions");
-  const current = useRef12(state);
+  const compiled = useMemo8(() => compile(query, "sessions"), [query]);
+  const key2 = JSON.stringify([query, range, sort, ascending]);
+  const [state, setState] = useState24(empty);
+  const [error, setError] = useState24(null);
+  const [loading, setLoading] = useState24(true);
+  const [fresh, setFresh] = useState24(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState24(0);
+  const stop = useRef13(null);
+  const fields2 = useFields("sessions");
+  const current = useRef13(state);
   current.current = state;
   const body = (extra) => ({
     filters: compiled.filters,
@@ -4521,7 +4954,7 @@ function SessionsPage() {
     ...extra
   });
   const ask2 = (extra, signal8) => call("v1/sessions/search", { method: "POST", body: body(extra), signal: signal8 });
-  useEffect18(() => {
+  useEffect20(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -4529,7 +4962,7 @@ function SessionsPage() {
     const began = performance.now();
     ask2({ total: "exact" }, mine.signal).then(
       (page) => {
-        setState({ key, rows: page.sessions, cursor: page.next_cursor, total: page.total, took: performance.now() - began });
+        setState({ key: key2, rows: page.sessions, cursor: page.next_cursor, total: page.total, took: performance.now() - began });
         setError(null);
         setLoading(false);
       },
@@ -4540,9 +4973,9 @@ function SessionsPage() {
       }
     );
     return () => mine.abort();
-  }, [key, turn]);
+  }, [key2, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect18(() => {
+  useEffect20(() => {
     if (!isLive || compiled.problem) return;
     const mine = new AbortController();
     const read = async () => {
@@ -4565,15 +4998,15 @@ function SessionsPage() {
       unfollow();
       mine.abort();
     };
-  }, [isLive, key]);
+  }, [isLive, key2]);
   const more = () => {
-    if (!state.cursor || loading || state.key !== key) return;
+    if (!state.cursor || loading || state.key !== key2) return;
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
     ask2({ cursor: state.cursor }, mine.signal).then(
       (page) => {
-        setState((s) => s.key === key ? { ...s, rows: [...s.rows, ...page.sessions], cursor: page.next_cursor } : s);
+        setState((s) => s.key === key2 ? { ...s, rows: [...s.rows, ...page.sessions], cursor: page.next_cursor } : s);
         setLoading(false);
       },
       (e) => {
@@ -4583,11 +5016,11 @@ function SessionsPage() {
     );
   };
   const rows = state.rows;
-  useEffect18(() => rememberList(rows.map((r) => r.session_id)), [rows]);
+  useEffect20(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
   const open2 = (id) => go(href(["session", id]));
-  useEffect18(() => addCommands([
+  useEffect20(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -4611,30 +5044,30 @@ function SessionsPage() {
   ]), [rows, at, selected, query, live, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo7(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo8(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx29("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs28(Fragment16, { children: [
-      /* @__PURE__ */ jsx29(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs28("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx31("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs30(Fragment16, { children: [
+      /* @__PURE__ */ jsx31(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs30("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx31(Icon, { name: "alert", small: true }),
         r.num_errors
       ] })
     ] }) },
-    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx29("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx29("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx29(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
+    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx31("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx31("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx31("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx31(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
-    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx29("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx29(Value, { text: r.source, onPick: pick("source", r.source) }) },
-    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx29(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx29("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx31("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx31(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx31(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx31("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
-  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
+  const { columns, menu } = chooseColumns(standard, byItself, fields2.paths, pick);
   const pages = async function* () {
     const mine = new AbortController();
     stop.current = mine;
@@ -4646,46 +5079,46 @@ function SessionsPage() {
     } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs28("header", { children: [
-      /* @__PURE__ */ jsx29("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx29(ViewsMenu, { of: "sessions" }),
-      /* @__PURE__ */ jsx29("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs28("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx29(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs30("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs30("header", { children: [
+      /* @__PURE__ */ jsx31("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx31(ViewsMenu, { of: "sessions" }),
+      /* @__PURE__ */ jsx31("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs30("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx31(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
       menu,
-      /* @__PURE__ */ jsx29(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx31(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs28("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx29("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx29(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx29(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx29(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs30("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx31("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx31(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx31(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx31(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx29(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs28("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx29(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs28("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx29(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs28(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx29("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs28("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx29("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx31(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs30("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx31(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
+      /* @__PURE__ */ jsxs30("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx31("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx31(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs30(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx31("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs30("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx31("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx31("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx31("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs28(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx29("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx29("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx29(
+        ] }) : /* @__PURE__ */ jsxs30(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx31("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx31("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx31(
           Table,
           {
             label: "Sessions",
             columns,
             rows,
             rowId: (r) => r.session_id,
-            rowHeight: rowHeight(),
+            rowHeight: rowHeight2(),
             lines: density.value === "comfortable" ? 2 : 1,
             selected,
             fresh,
@@ -4697,39 +5130,39 @@ function SessionsPage() {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs28("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx29("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx29("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs28("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx29(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs30("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx31("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx31("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs30("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx31(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx29("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx31("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx29(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx31(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
 
 // pages/start.tsx
-import { useEffect as useEffect19, useMemo as useMemo8, useState as useState23 } from "./lib.js";
+import { useEffect as useEffect21, useMemo as useMemo9, useState as useState25 } from "./lib.js";
 
 // model/snippets.ts
-function snippets(address, key) {
+function snippets(address, key2) {
   return [
     { id: "agent", label: "Agent prompt", text: `Send traces of this application to Spangrove, a self-hosted observability server that speaks OpenTelemetry.
 
 1. Find the AI libraries that this project uses (OpenAI, Anthropic, LangChain, LlamaIndex, Vercel AI SDK, …) and its language.
 2. Put these into the environment that the application starts with, such as .env (never commit the key):
    OTEL_EXPORTER_OTLP_ENDPOINT=${address}
-   OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${key}
+   OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20${key2}
    OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
    OTEL_SERVICE_NAME=<the name of this application>
 3. If the project is instrumented with OpenTelemetry already, change nothing else. If not, add the instrumentation of its libraries:
    Python: pip install opentelemetry-distro opentelemetry-exporter-otlp-proto-http and openinference-instrumentation-<library>, and start with opentelemetry-instrument.
    TypeScript: @opentelemetry/sdk-node with @opentelemetry/exporter-trace-otlp-proto; the Vercel AI SDK needs experimental_telemetry: { isEnabled: true }.
-   Programs of the HoneyHive SDKs need only HH_API_URL=${address} and HH_API_KEY=${key}.
+   Programs of the HoneyHive SDKs need only HH_API_URL=${address} and HH_API_KEY=${key2}.
 4. Run the application once so that it calls a model.
 5. Check: curl -s "${address}/v1/events?limit=1" -H "Authorization: Bearer <a key that may read>" lists the event, and it shows in the browser at ${address}.` },
     { id: "python", label: "Python", text: `# pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http
@@ -4741,7 +5174,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 provider = TracerProvider()
 provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(
     endpoint="${address}/v1/traces",
-    headers={"Authorization": "Bearer ${key}"},
+    headers={"Authorization": "Bearer ${key2}"},
 )))
 trace.set_tracer_provider(provider)
 tracer = trace.get_tracer("first-trace")
@@ -4768,7 +5201,7 @@ const sdk = new NodeSDK({
   serviceName: "first-trace",
   traceExporter: new OTLPTraceExporter({
     url: "${address}/v1/traces",
-    headers: { Authorization: "Bearer ${key}" },
+    headers: { Authorization: "Bearer ${key2}" },
   }),
 });
 sdk.start();
@@ -4795,7 +5228,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-	c, err := client.New("${address}", "${key}")
+	c, err := client.New("${address}", "${key2}")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -4812,7 +5245,7 @@ func main() {
 }
 ` },
     { id: "curl", label: "curl", text: `curl ${address}/v1/events/batch \\
-  -H "Authorization: Bearer ${key}" \\
+  -H "Authorization: Bearer ${key2}" \\
   -d '{
   "session_properties": {"session_name": "first session"},
   "events": [{
@@ -4827,14 +5260,14 @@ func main() {
 }'
 ` },
     { id: "env", label: "OTLP variables", text: `export OTEL_EXPORTER_OTLP_ENDPOINT="${address}"
-export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20${key}"
+export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20${key2}"
 export OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf"
 ` },
     { id: "collector", label: "Collector", text: `exporters:
   otlphttp/spangrove:
     endpoint: ${address}
     headers:
-      Authorization: "Bearer ${key}"
+      Authorization: "Bearer ${key2}"
 
 service:
   pipelines:
@@ -4845,19 +5278,19 @@ service:
 }
 
 // pages/start.tsx
-import { Fragment as Fragment17, jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
+import { Fragment as Fragment17, jsx as jsx32, jsxs as jsxs31 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 function StartPage() {
-  const [key, setKey] = useState23(null);
-  const [problem, setProblem] = useState23("");
-  const [chosen, setChosen] = useState23("agent");
-  const [found, setFound] = useState23(null);
-  const opened = useMemo8(() => Date.now(), []);
-  const list = useMemo8(() => snippets(serverAddress(), key ?? placeholder), [key]);
+  const [key2, setKey] = useState25(null);
+  const [problem, setProblem] = useState25("");
+  const [chosen, setChosen] = useState25("agent");
+  const [found, setFound] = useState25(null);
+  const opened = useMemo9(() => Date.now(), []);
+  const list = useMemo9(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect19(() => {
+  useEffect21(() => {
     const stop = new AbortController();
     let timer = 0;
     const look2 = async () => {
@@ -4878,7 +5311,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect19(() => {
+  useEffect21(() => {
     if (!found) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -4894,39 +5327,39 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs29("div", { class: "page", children: [
-    /* @__PURE__ */ jsx30("header", { children: /* @__PURE__ */ jsx30("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs29("div", { class: "start", children: [
-      /* @__PURE__ */ jsx30("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs29(Fragment17, { children: [
-        /* @__PURE__ */ jsx30(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx30("span", { children: `“${found.name}” has arrived. Opening it…` })
-      ] }) : /* @__PURE__ */ jsxs29(Fragment17, { children: [
-        /* @__PURE__ */ jsx30("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs29("span", { children: [
+  return /* @__PURE__ */ jsxs31("div", { class: "page", children: [
+    /* @__PURE__ */ jsx32("header", { children: /* @__PURE__ */ jsx32("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs31("div", { class: "start", children: [
+      /* @__PURE__ */ jsx32("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs31(Fragment17, { children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx32("span", { children: `“${found.name}” has arrived. Opening it…` })
+      ] }) : /* @__PURE__ */ jsxs31(Fragment17, { children: [
+        /* @__PURE__ */ jsx32("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs31("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx30("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx32("code", { children: serverAddress() })
         ] })
       ] }) }),
-      key === null ? /* @__PURE__ */ jsxs29("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx30("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx30("p", { class: "form-end", children: /* @__PURE__ */ jsx30("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx30("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs29("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx30("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs29("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx30("code", { class: "grow ellipsis", children: key }),
-          /* @__PURE__ */ jsx30(Copy, { text: key, label: "Copy the key" })
+      key2 === null ? /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx32("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx32("p", { class: "form-end", children: /* @__PURE__ */ jsx32("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx32("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx32("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx32("code", { class: "grow ellipsis", children: key2 }),
+          /* @__PURE__ */ jsx32(Copy, { text: key2, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs29("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs29("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx30("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx30("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx30("span", { class: "grow" }),
-          /* @__PURE__ */ jsx30(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs31("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs31("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx32("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx32("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx32("span", { class: "grow" }),
+          /* @__PURE__ */ jsx32(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx30("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx30("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx32("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx32("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx30("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx32("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -4934,49 +5367,51 @@ function findKey(v) {
   if (typeof v === "string") return /^(sg_|hh_)/.test(v) && v.length > 20 ? v : null;
   if (typeof v !== "object" || v === null) return null;
   for (const inner of Object.values(v)) {
-    const key = findKey(inner);
-    if (key) return key;
+    const key2 = findKey(inner);
+    if (key2) return key2;
   }
   return null;
 }
 
 // main.tsx
-import { jsx as jsx31 } from "./lib.js";
+import { jsx as jsx33 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect20(() => {
+  useEffect22(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx31(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx31(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx33(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx33(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx31(Shell, { children: /* @__PURE__ */ jsx31(Page, { path }) });
+  return /* @__PURE__ */ jsx33(Shell, { children: /* @__PURE__ */ jsx33(Page, { path }) });
 }
 function Page({ path }) {
   const [place2, id] = path;
-  useEffect20(() => {
+  useEffect22(() => {
     document.title = `${titles[place2 ?? ""] ?? "Session"} · Spangrove`;
   }, [place2]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx31(Home, {});
+      return /* @__PURE__ */ jsx33(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx31(SessionsPage, {});
+      return /* @__PURE__ */ jsx33(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx31(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx33(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx31(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx33(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx31(StartPage, {});
+      return /* @__PURE__ */ jsx33(StartPage, {});
+    case "compare":
+      return /* @__PURE__ */ jsx33(ComparePage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx31(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx33(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx31("div", { class: "page", children: /* @__PURE__ */ jsx31(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx31("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx33("div", { class: "page", children: /* @__PURE__ */ jsx33(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx33("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
-var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
+var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
 function Home() {
-  useEffect20(() => {
+  useEffect22(() => {
     call("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
@@ -4985,4 +5420,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx31(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx33(App, {}), document.getElementById("app"));

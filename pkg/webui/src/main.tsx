@@ -7,6 +7,7 @@ import { go, href, route } from "./app/router.ts";
 import { loadMe, me, meError } from "./app/session.ts";
 import { Shell } from "./app/shell.tsx";
 import "./app/theme.ts";
+import { ComparePage } from "./pages/compare.tsx";
 import { EventsPage } from "./pages/events.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { SessionPage as SessionView } from "./pages/session.tsx";
@@ -33,12 +34,13 @@ function Page({ path }: { path: string[] }) {
     case "completions": return <EventsPage key="completions" completions />;
     case "events": return <EventsPage key="events" completions={false} />;
     case "start": return <StartPage />;
+    case "compare": return <ComparePage />;
     case "session": if (id) return <SessionView key={id} id={id} />;
   }
   return <div class="page"><Empty title="There is no such page"><a class="button" href={href(["sessions"])}>Sessions</a></Empty></div>;
 }
 
-const titles: Record<string, string> = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
+const titles: Record<string, string> = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
 
 /** The page of a server that was just opened: the sessions, or how to send the first one. */
 function Home() {

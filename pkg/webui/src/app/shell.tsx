@@ -37,7 +37,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <nav class="rail" aria-label="Places">
         <a class="brand" href={href(["sessions"])} aria-label="Spangrove"><Brand /><span>Spangrove</span></a>
         {places.map((p) => (
-          <a key={p.path} class="place" href={href([p.path])} aria-current={here === p.path || (here === "session" && p.path === "sessions") ? "page" : undefined} aria-label={p.label} title={p.label}>
+          <a key={p.path} class="place" href={href([p.path])} aria-current={here === p.path || ((here === "session" || here === "compare") && p.path === "sessions") ? "page" : undefined} aria-label={p.label} title={p.label}>
             <Icon name={p.icon} /><span>{p.label}</span><kbd aria-hidden="true">{p.keys}</kbd>
           </a>
         ))}

@@ -7,7 +7,7 @@ interface Policy {
 
 const factory = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy } }).trustedTypes;
 
-const names = ["markdown.worker.js"];
+const names = ["markdown.worker.js", "diff.worker.js"];
 
 const policy = factory?.createPolicy("workers", {
   createScriptURL(url) {

@@ -195,6 +195,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
+      { id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
     ]);
   }, [rows, tree, match]);
@@ -213,6 +214,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
         <span class="grow" />
         <input id="find-in-session" class="input" type="search" placeholder="Find in this session" aria-label="Find in this session" value={find} onInput={(e) => setParams({ find: e.currentTarget.value }, true)}
           onKeyDown={(e) => { if (e.key === "Escape" || e.key === "Enter") e.currentTarget.blur(); }} />
+        <a class="button" href={href(["compare"], { left: id })} title={`Compare with another session (${keysOf("compare")})`}>Compare</a>
         <Copy plain text={location.href} label="Copy the link" />
       </header>
       <div class="summary">
