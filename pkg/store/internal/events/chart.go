@@ -22,6 +22,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 		return nil, err
 	}
 	defer end()
+	// A copy, since the sessions of a run are added to it: the caller's chart is not changed.
 	asked := *c
 	c = &asked
 	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
@@ -32,6 +33,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 		return nil, sqldb.WrapError(s.db, err, "chart")
 	}
 	answer, err := s.chart(ctx, projectID, c, earliest, nil)
+	// The first pass stopped as soon as it had one group too many, with no more in memory than an answer may have.
 	if errors.Is(err, query.ErrManyGroups) {
 		var only map[string]bool
 		if only, err = s.largestGroups(ctx, projectID, c, earliest); err == nil {
@@ -63,6 +65,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 	a := query.NewChartSums(c, &plan, only)
 	where := plan.Plan.Where
 	if !plan.InGo {
+		// Without a single row that lacks a field, the database's sums are the whole answer.
 		split := false
 		if plan.Reads != 0 {
 			var err error
@@ -77,6 +80,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 			return a.Result(err)
 		}
 	}
+	// The second statement has its own arguments: it asks for whole rows by the same filters.
 	rows, bits := query.NewBuilder(s.Dialect), plan.Reads
 	wide := query.CompileSearch(rows, projectID, &c.Search)
 	where = wide.Candidates
@@ -94,6 +98,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 // single absurd value does not make an infinity of them.
 func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string,
 	a *query.ChartSums) error {
+	// Unit, group and value are expressions that package query has compiled; whatever a user wrote is an argument.
 	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
 	if plan.Group != "" {
 		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
@@ -114,6 +119,8 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	default:
 		values, end = "1, v", " WHERE v IS NOT NULL"
 	}
+	// Values are computed in an inner query, once for each row, though the outer one names them several times.
+	// Fence keeps the database from merging the two.
 	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.Fence()+") AS x"+end, b, a)
 }
 
@@ -157,6 +164,7 @@ func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Cha
 	counted := *c
 	counted.Aggregation = query.Count
 	plan := query.CompileChart(b, projectID, &counted, earliest)
+	// Which groups are the largest would have to be counted here, with all of them in memory.
 	if plan.InGo {
 		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
 	}

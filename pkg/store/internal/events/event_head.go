@@ -77,6 +77,7 @@ func (h *head) derive() {
 	e := h.ev
 	h.day = dayOf(e.Start)
 	h.parent = e.ParentID
+	// NULL stands for the session, so that its roots are found by an index and follow it when it moves.
 	if e.ParentID == e.SessionID {
 		h.parent = uuid.Nil
 	}
@@ -91,12 +92,17 @@ func (h *head) derive() {
 	h.totals = totals{}
 	h.totals.n = 1
 	if e.IsSession() {
+		// A session event is not one of the session's events. Its totals are only added when it is read, so a
+		// filter on its metadata cannot be decided by the row (SpillRollup).
 		h.totals.n = 0
 		h.spill |= query.SpillRollup
 	}
+	// An error that the session event has from a root is counted with that root.
 	if e.Error != nil && *e.Error != "" && !e.DerivedError {
 		h.totals.errors = 1
 	}
+	// Inputs and outputs are always in the payload. These two flags tell without reading it which step can show
+	// something for a session event that has none of its own (stepWith).
 	if !rawjson.Empty(e.Inputs) {
 		h.spill |= flagInputs
 	}
@@ -107,6 +113,8 @@ func (h *head) derive() {
 		h.totals.feedback = 1
 	}
 	model := e.Type == event.TypeModel
+	// A wrapper came as a model call and was made a chain. It still counts as a call: the tree of a session with
+	// fewer than two calls is never read, so the count must be of what senders reported.
 	if model || e.Wrapper {
 		h.totals.calls = 1
 		if h.trace != 0 {
@@ -124,6 +132,7 @@ func (h *head) scanMetadata(model bool) {
 		switch k {
 		case "run_id":
 			h.runID, _ = rawjson.Text(v)
+			// As the run's own id is stored: senders write UUIDs in either case, and the column is compared as text.
 			h.runID = run.FoldID(h.runID)
 		case "prompt_tokens":
 			prompt, _ = rawjson.Number(v)
@@ -141,6 +150,7 @@ func (h *head) scanMetadata(model bool) {
 			h.responseID, _ = rawjson.Text(v)
 		case "dataset_id":
 			h.datasetID, _ = rawjson.Text(v)
+		// Only a judge's record is tied to the event that it is about, and deleted with it. Anybody may send the key.
 		case "target_event_id":
 			if h.ev.Source == evaluation.Source {
 				h.target, _ = rawjson.Text(v)
@@ -149,6 +159,7 @@ func (h *head) scanMetadata(model bool) {
 			duplicate = !rawjson.Null(v)
 		}
 	}
+	// After the loop, since the key is made of the response id.
 	if h.duplicateKey = nil; h.trace != 0 {
 		h.duplicateKey = sessiontree.DuplicateKey(h.ev, h.trace, h.responseID)
 	}
@@ -163,11 +174,13 @@ func (h *head) scanMetadata(model bool) {
 	if completion == 0 {
 		completion = out
 	}
+	// A total that was sent counts, also if it differs from the sum: providers count tokens that are neither.
 	if !hasTotal {
 		total = prompt + completion
 	}
 	h.totals.prompt, h.totals.completion, h.totals.total = bounded(prompt), bounded(completion), bounded(total)
 	if hasCost {
+		// A cost of 0 that was sent is a cost, unlike one that is not there.
 		h.totals.cost, h.totals.costs = bounded(cost), 1
 	}
 }

@@ -38,6 +38,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 			sessions = append(sessions, r.ID)
 		}
 	}
+	// One query for the totals of all sessions on the page, instead of one for each session event.
 	rolls, err := s.rollups(ctx, s.db, project, sessions)
 	if err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 			roll.show(&set.Events[i])
 		}
 	}
+	// The head rows stay in memory as long as the set does. A payload is only ever that of the event just asked for.
 	set.Complete = func(i int) bool { return rows[i].inHeads() }
 	l := &eventList{s: s, project: project, rows: rows, rolls: rolls}
 	set.Load = func(ctx context.Context, i int) (event.Event, error) {
@@ -60,6 +62,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 		if r.IsSession() {
 			roll = rolls[r.ID]
 		}
+		// Reads ahead for this event and those behind it; a payload that is not in the cache afterwards is read by itself.
 		l.prefetch(ctx, i)
 		e, err := s.wholeEvent(ctx, r, roll, l)
 		return e, sqldb.WrapError(s.db, err, "read event")
@@ -109,6 +112,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 			byDay[day] = append(byDay[day], id)
 		}
 	}
+	// A filter may name days on which an id is not: those cost an index probe, and find nothing.
 	for day, some := range byDay {
 		for group := range slices.Chunk(some, sqldb.IDsPerQuery) {
 			cond, args := s.db.AnyID("e.event_id", 3, group)
@@ -140,6 +144,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 // all partitions have; then as a session id that has moved, under the id that the alias names. fault.NotFound if
 // there is none. In a transaction the row is held (load).
 func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (*Stored, error) {
+	// Twice at most: AliasOf follows an alias to its end, so the second round looks where the session is now.
 	for range 2 {
 		days, far := s.idFilter.mayContain(project, id, nil)
 		if far {
@@ -159,6 +164,7 @@ func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.U
 		if !s.db.Exclusive() {
 			// Other processes write too, and the filters of this one do not know all ids.
 			var day int32
+			// It costs a probe of each partition, which is why the days that the filters name come first.
 			ok, err := sqldb.One(ctx, c, `SELECT day FROM event WHERE event_id = $1 AND project_id = $2`, []any{c.ID(id), project}, &day)
 			if err != nil {
 				return nil, err
@@ -190,6 +196,7 @@ func (s *Store) AsRead(ctx context.Context, r *Stored) (e event.Event, ok bool, 
 		roll = rolls[r.ID]
 	}
 	e, err = s.wholeEvent(ctx, r, roll, nil)
+	// The chunk went between the read of the row and now. What the row said may be out of date as well.
 	if errors.Is(err, errNoChunk) {
 		return s.readAnew(ctx, r, roll)
 	}
@@ -218,6 +225,7 @@ func (s *Store) EventsThere(ctx context.Context, tx *Commit, project int64, fiel
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	// Empty and not nil days mean that nothing may be looked for; nil days mean that the filters cannot answer.
 	ask := make([]idDays, len(ids))
 	for i, id := range ids {
 		ask[i].id = id
@@ -232,6 +240,7 @@ func (s *Store) EventsThere(ctx context.Context, tx *Commit, project int64, fiel
 	var there []uuid.UUID
 	for i, id := range ids {
 		if _, ok := found[id]; !ok {
+			// A session that has moved is there under the id to which it moved.
 			if id, ok, err = AliasOf(ctx, tx, project, id); err != nil {
 				return nil, err
 			}

@@ -116,9 +116,12 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 		return nil, err
 	}
 	e.Type = query.TypeOf(typ)
+	// A parent that is the session itself is stored as NULL, so that a session that moves need not rewrite its roots.
 	if e.ParentID == uuid.Nil && !e.IsSession() {
 		e.ParentID = e.SessionID
 	}
+	// Flags restore what the sender reported and what the server did with it, which no field of the event shows.
+	// Without them an event that is read and written again (Rewrite) would be another one.
 	e.Unfinished, e.OutputsSet = r.Spill&flagUnfinished != 0, r.Spill&flagOutputsSet != 0
 	e.DurationGiven = r.Spill&flagDuration != 0
 	e.Fixed, e.Named = r.Spill&flagFixed != 0, r.Spill&flagNamed != 0
@@ -133,11 +136,13 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 // Outside a transaction row and chunk are two reads, and an update in between may have put the payload into another chunk
 // and deleted this one: then the row is read again. If the same chunk is missing twice, the data is damaged.
 func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32, id uuid.UUID) (*Stored, error) {
+	// Chunk ids begin with 1, so 0 is none that has been missed yet.
 	for gone := int64(0); ; {
 		r, err := s.loadHead(ctx, c, project, day, id)
 		if err != nil || r.chunk == nil {
 			return r, err
 		}
+		// Uncompressed and from the cache, if a neighbour's payload was read before: one chunk holds many events of a session.
 		raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
 		if errors.Is(err, errNoChunk) && *r.chunk != gone {
 			gone = *r.chunk // an update came between the two reads
@@ -155,6 +160,7 @@ func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32
 
 // loadHead reads one event's row.
 func (s *Store) loadHead(ctx context.Context, c sqldb.Conn, project int64, day int32, id uuid.UUID) (*Stored, error) {
+	// ForUpdate is empty outside a transaction, and on SQLite, where a transaction that writes is the only one anyway.
 	text := `SELECT ` + s.Columns() + `
 		FROM ` + s.Dialect.From() + `
 		WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3` + c.ForUpdate("e")
@@ -169,6 +175,7 @@ func (s *Store) loadHead(ctx context.Context, c sqldb.Conn, project int64, day i
 	if err == nil {
 		err = rs.Err()
 	}
+	// Closed before the error is looked at: the connection of a transaction takes no other statement until then.
 	rs.Close()
 	if err != nil {
 		return nil, err
@@ -181,6 +188,7 @@ func (s *Store) loadHead(ctx context.Context, c sqldb.Conn, project int64, day i
 
 // fill adds the payload from the event's chunk.
 func (r *Stored) fill(raw []byte) error {
+	// An offset beyond its chunk would be a mistake of a writer or a damaged file; it must not bring the server down.
 	if r.off > len(raw) {
 		return fmt.Errorf("event %s: %w", r.ID, record.ErrDamaged)
 	}

@@ -62,6 +62,8 @@ func (s *Store) erasingNames(ctx context.Context) {
 	for {
 		start := time.Now()
 		waited, err := s.eraseNames(sqldb.Patiently(ctx))
+		// A pass may read all events of a project. The rest after it, ten times as long up to ten minutes, leaves
+		// the machine to others.
 		pause := min(erasePart*(time.Since(start)-waited), maxErasePause)
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("erase names from the field index", zap.Error(err))
@@ -104,6 +106,7 @@ func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error
 		var project int64
 		var state string
 		err := scan(&project, &state)
+		// A row other than asked is of a pass that did not come to its end. Which names it had deleted is not known.
 		begun[project] = begun[project] || state != namesAsked
 		return err
 	})
@@ -129,6 +132,8 @@ func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error
 //     that have one of the deleted names are listed anew.
 //  4. The rows of this pass are taken off.
 func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (waited time.Duration, err error) {
+	// state and enter each make one step of a transaction, and do runs several steps as one: a row that says how
+	// far the pass is changes together with what it speaks of, so that a crash leaves a row that is true.
 	state := func(stmt string, args ...any) func(context.Context, *Commit) error {
 		return func(ctx context.Context, tx *Commit) error {
 			_, err := tx.Exec(ctx, stmt, append([]any{project, DeletedNames}, args...)...)
@@ -156,12 +161,15 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		WHERE project_id = $1 AND kind = $2 AND id = $3`, namesAsked), enter(namesRunning)); err != nil {
 		return 0, err
 	}
+	// gone are the names that this pass has deleted, for step 3.
 	gone := newIndexedNames()
 	for after, more := (fieldIndexRow{}), true; more; {
 		var rows *indexedNames
 		if rows, after, more, err = s.listedNames(ctx, project, after); err != nil {
 			return 0, err
 		}
+		// Between strike and deleteNames an event may come that has one of the names. It does not list the name
+		// again, since memory says that it is listed. Step 3 is for such events.
 		if err := s.strike(ctx, project, rows); err != nil {
 			return 0, err
 		}
@@ -181,6 +189,8 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		if !s.db.Exclusive() {
 			// Others write, too. Each forgets what it knows when it sees the row.
 			start := time.Now()
+			// Another server may have looked just before the row was there, and its look may take a while: two periods
+			// cover both. What it stores from then on lists its keys anew; what it stored before is read by relist.
 			if !sleep(ctx, 2*RefreshEvery) {
 				return time.Since(start), ctx.Err()
 			}
@@ -191,6 +201,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 			return waited, err
 		}
 	}
+	// Only the rows of this pass. A request that came since stands in a row of its own, and begins the next pass.
 	return waited, do(state(`DELETE FROM deletion
 		WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx *Commit) error { return tx.Deleted(ctx) })
 }
@@ -254,6 +265,7 @@ func (n *indexedNames) remove(k nameKind, path string) {
 func kindsOf(e *scannedEvent) (kinds, datasets []nameKind) {
 	typ := query.TypeCode(e.row.Type)
 	for _, scope := range e.scopes {
+		// The empty name has the keys of events whose own names did not fit into their scope.
 		kinds = append(kinds, nameKind{scope, typ, e.row.Name}, nameKind{scope, typ, ""})
 		datasets = append(datasets, nameKind{scope: scope})
 	}
@@ -420,6 +432,8 @@ func (e *scannedEvent) list(l *fieldIndexUpdate) {
 
 // scanEvents calls f for the events of a project, newest first, without their payload, as long as f says so.
 func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scannedEvent) (more bool, err error)) error {
+	// The place in the order goes from one read to the next, and no read stays open between two: a pass over a large
+	// project may take hours, and an open read would keep SQLite from cutting its log and PostgreSQL from its vacuum.
 	at, id := math.MaxFloat64, uuid.Nil
 	for {
 		start := time.Now()
@@ -439,6 +453,7 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 			return err
 		}
 		runs := map[uuid.UUID]string{}
+		// An event belongs to the run that it names and to that of its session, which may be two.
 		slices.SortFunc(sessions, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 		cond, args := s.db.AnyID("session_id", 2, slices.Compact(sessions))
 		err = sqldb.Each(ctx, s.db, `SELECT session_id, run_id
@@ -474,6 +489,7 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 		if err != nil || !more || len(list) < namesEvents {
 			return err
 		}
+		// Newer events than the first ones read are not seen by this scan. They list their own keys.
 		if sqldb.Rest(ctx, start); ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -56,6 +56,7 @@ func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// Partitions are read once and remembered: a commit asks memory whether the days of its events have one.
 	return b.listPartitions(ctx)
 }
 
@@ -97,7 +98,10 @@ func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) e
 		rank[i] = r.rank
 		byKey[traceKey{r.project, r.trace}] = r
 	}
+	// The casts in the statement give the arrays their types, which parameters alone do not have.
 	args := []any{project, trace, session, provisional, rank}
+	// Ranks are compared as bytes (see rank in trace_session.go). A trace stays provisional only while every span of it came
+	// without a session. DO UPDATE runs also where it changes nothing, since RETURNING gives no row for one that was left alone.
 	return sqldb.Each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
 		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
 		ON CONFLICT (project_id, trace_id) DO UPDATE SET
@@ -110,6 +114,7 @@ func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) e
 		if err := scan(&got.project, sqldb.ScanID(&got.trace), sqldb.ScanID(&got.session), &got.provisional, &got.rank, sqldb.ScanID(&got.former)); err != nil {
 			return err
 		}
+		// Rows come back in no order that can be relied on.
 		r := byKey[traceKey{got.project, got.trace}]
 		r.session, r.provisional, r.rank, r.former = got.session, got.provisional, got.rank, got.former
 		return nil
@@ -142,6 +147,7 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 		userMS                          = make([]*float64, n)
 		byKey                           = make(map[writer.Key]*sessionDelta, n)
 	)
+	// A nil pointer is NULL: a session without a root, a user or a run has none of these columns set.
 	for i, d := range deltas {
 		d.prepareRow()
 		byKey[writer.Key{Project: d.project, ID: d.id}] = d
@@ -161,6 +167,9 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
 		}
 	}
+	// implicit and event_day are not updated here: they are as the first writer of the row left them, and the steps
+	// that may change them (repeatSession, ApplyUpdate, Rewrite) do so by themselves. Everything here is
+	// commutative, so that the row does not depend on which of two transactions came first.
 	return sqldb.Each(ctx, t, `
 		INSERT INTO session AS s (`+sessionColumns+`)
 		SELECT `+sessionColumns+`
@@ -296,6 +305,8 @@ func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
 	t.b.idMu.Lock()
 	defer t.b.idMu.Unlock()
 	if t.b.chunkID >= t.b.blockE {
+		// The lock is held over the statement: the writers of this process wait for it once in a thousand chunks. A
+		// sequence is not rolled back, so the block is this process's whatever becomes of the transaction.
 		if _, err := sqldb.One(ctx, t, `SELECT nextval('chunk_id')`, nil, &t.b.chunkID); err != nil {
 			return 0, err
 		}
@@ -374,6 +385,8 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		}
 		duplicate[i], span[i] = h.duplicateKey, idOrNull(h.spanID())
 	}
+	// The row's key has the day, which is also what the table is partitioned by: PostgreSQL checks an id only
+	// within its day, and the filters of ids answer for all other days.
 	inserted, err := t.Exec(ctx, `
 		INSERT INTO event(session_id, `+headColumns+`, version)
 		SELECT
@@ -463,6 +476,8 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	if err != nil {
 		return err
 	}
+	// DO NOTHING and a count, not an error of the database: two servers that get the same event are nothing
+	// unusual, and PostgreSQL would log each failed statement.
 	if inserted != int64(n) {
 		return fmt.Errorf("%d of %d events: %w", int64(n)-inserted, n, sqldb.ErrConflict)
 	}
@@ -481,6 +496,7 @@ func textPointer(b []byte) *string {
 // moveEvents moves the events of a session, or of one trace of it, but for the session event. In PostgreSQL each row names
 // its session; what hung directly below the old one has no parent_id, and hangs below the new one by that.
 func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+	// The session is not part of the row's key or its partition, so the rows stay where they are.
 	text, args := `UPDATE event
 		SET session_id = $3
 		WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}

@@ -29,6 +29,7 @@ func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll
 // roots before others. Root events that are gone give nothing.
 func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *eventList) error {
 	var root event.Event
+	// First the root that the session's row names: its key is known, and a list has its chunk in the cache already.
 	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
 		var err error
 		if root, err = s.rootEvent(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
@@ -36,6 +37,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 		}
 		e.Inputs = root.Inputs
 	}
+	// Only if that root has no inputs, the session's events are searched, by the flag in their rows and not by payload.
 	if rawjson.Empty(e.Inputs) && roll.totals.n > 0 {
 		step, err := s.stepWith(ctx, project, e.ID, flagInputs, `start_ms, event_id`)
 		if err != nil {
@@ -44,6 +46,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 		e.Inputs = step.Inputs
 	}
 	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
+		// Many sessions have one root, which is first and last: its payload is read once.
 		if root.ID != roll.lastID {
 			var err error
 			if root, err = s.rootEvent(ctx, project, *roll.lastDay, roll.lastID, l); err != nil {
@@ -85,6 +88,7 @@ func (s *Store) rootEvent(ctx context.Context, project int64, day int32, id uuid
 	}
 	r, err := s.load(ctx, s.db, project, day, id)
 	if err != nil {
+		// It was deleted or moved after the session's row was read. A session without inputs is a better answer than an error.
 		if fault.IsNotFound(err) {
 			return event.Event{}, nil
 		}
@@ -105,6 +109,7 @@ type rollup struct {
 // out again what was only added.
 func (r *rollup) show(e *event.Event) {
 	all := r.metadata()
+	// A member that the sender set, if only to 0 or false, goes before what is counted; an empty one does not.
 	own := map[string]bool{}
 	for key, v := range rawjson.Object(e.Metadata) {
 		own[key] = !rawjson.Empty(v)
@@ -125,6 +130,7 @@ func (r *rollup) metadata() []byte {
 	b.Int("num_events", r.totals.n)
 	b.Int("num_model_events", r.totals.models)
 	b.Bool("has_feedback", r.totals.feedback > 0)
+	// Without a single event that has a cost, the session has no cost, which is not the same as a cost of 0.
 	if r.totals.costs > 0 {
 		b.Number("cost", query.RoundCost(r.totals.cost))
 	}
@@ -137,6 +143,7 @@ func (r *rollup) metadata() []byte {
 // rollups reads the rows of sessions, at most 1000 at a time.
 func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessions []uuid.UUID) (map[uuid.UUID]*rollup, error) {
 	out := make(map[uuid.UUID]*rollup, len(sessions))
+	// 500 ids for each statement.
 	for start := 0; start < len(sessions); start += 500 {
 		part := sessions[start:min(start+500, len(sessions))]
 		cond, args := c.AnyID("session_id", 2, part)

@@ -32,10 +32,12 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 	if err != nil {
 		return nil, err
 	}
+	// Rows are head rows, at most a page of them. Their payload is read when the caller gets to each (eventSet).
 	out := &event.SessionSet{}
 	hasMore, last := false, 0.0
 	var rows []*Stored
 	err = scan.each(ctx, true, func(r *Stored, t event.SessionTotals, value float64) error {
+		// One row more than the page tells that there are more, and its values are not kept.
 		if len(rows) == q.Limit {
 			hasMore = true
 			return errPageFull
@@ -48,6 +50,7 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 	}
 	total := 0
 	if q.Counted {
+		// The first page holds all that match, so its length is the total, and nothing needs to be counted.
 		if q.After == nil && !hasMore {
 			total = len(rows)
 		} else if total, err = scan.count(ctx); err != nil {
@@ -80,6 +83,8 @@ type sessionScan struct {
 func (s *Store) newSessionScan(ctx context.Context, projectID int64, q *query.SessionSearch) (*sessionScan, error) {
 	b := query.NewBuilder(s.Dialect)
 	scan := &sessionScan{s: s, project: projectID, q: q, b: b, plan: query.CompileSessions(b, projectID, q)}
+	// A filter that is no SQL at all (Residual) is always decided here. One that is SQL reads columns whose fields may have
+	// been too large for some rows: these are looked for once, and if the project has none, the database decides alone.
 	undecided := func(p *query.Plan) (bool, error) {
 		if len(p.Residual) > 0 || p.Reads == 0 {
 			return len(p.Residual) > 0, nil
@@ -104,11 +109,14 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 	if c.q.Ascending {
 		sign, direction = ">", "ASC"
 	}
+	// The first condition alone lets an index find the place; the second leaves out the equal values that were on the page before.
 	if after := c.q.After; placed && after != nil {
 		n := len(args)
 		where += fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2)
+		// The capacity is cut off, so that append copies: count uses the builder's arguments without these two.
 		args = append(args[:n:n], after.Value, c.s.db.ID(after.ID))
 	}
+	// rest is for rows of which the database has decided all but Residual, all for those that lack a field in their head.
 	rest := decision{query.NewMatcher(c.plan.Residual), query.NeedPayload(c.plan.Residual), query.Needle(c.plan.Residual)}
 	all := decision{query.NewMatcher(c.q.Filters), true, nil}
 	return sqldb.Each(ctx, c.s.db, fmt.Sprintf(`
@@ -151,6 +159,8 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 				}
 			}
 			if c.some {
+				// This reads on a second connection while the first stands in the outer result, and so does decide: a
+				// search holds ScanConns from its start, or two searches could each hold one and wait for another for ever.
 				if ok, err = c.hasSome(ctx, r.ID); err != nil || !ok {
 					return err
 				}
@@ -165,6 +175,8 @@ var errFound = errors.New("found")
 // hasSome reports whether an event of a session meets all event filters.
 func (c *sessionScan) hasSome(ctx context.Context, session uuid.UUID) (bool, error) {
 	b := query.NewBuilder(c.s.Dialect)
+	// One indexed read for each candidate session, which ends with the first event that matches. Without filters on
+	// events, or where the database can decide them, it is a subquery of the outer statement.
 	of := c.s.Dialect.SessionIs(b, c.project, session)
 	plan := query.CompileSearch(b, c.project, &query.Search{Filters: c.q.EventFilters})
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}

@@ -60,6 +60,8 @@ type sqliteBulkTx struct {
 
 // upsertTraces does what PostgreSQL's does, a row at a time.
 func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
+	// RETURNING gives the row as it is now, and r takes it over: later steps of the transaction go by what is
+	// stored, not by what the request said.
 	for _, r := range traces {
 		_, err := sqldb.One(
 			ctx,
@@ -103,8 +105,11 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 		if d.final.ev != nil {
 			lastMS, lastID, lastDay = d.final.ms, d.final.ev.ID[:], d.final.day
 		}
+		// prepareRow gave the delta what a new row needs. Where there is a row, the statement ignores what only new rows have.
 		x := &d.totals
 		st := &d.state
+		// The right side of each assignment sees the row as it was before the statement, so the condition about
+		// roots gives the same answer for all three columns of a root.
 		_, err := sqldb.One(ctx, t, `
 			INSERT INTO session AS s (`+sessionColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
@@ -192,6 +197,8 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 }
 
 const (
+	// A comparison with NULL is neither true nor false, so both sides are tested for it first. Rows are compared
+	// column by column: by time, and by id where times are equal.
 	sqliteEarlier = `excluded.root_ms IS NOT NULL AND
 		(s.root_ms IS NULL OR (excluded.root_ms, excluded.root_id) < (s.root_ms, s.root_id))`
 	sqliteLater = `excluded.last_root_ms IS NOT NULL AND
@@ -232,6 +239,7 @@ var (
 // insertHeads inserts the rows in statements of 16, and the rest one by one, so that there are two statements to keep prepared
 // and not sixteen.
 func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
+	// One slice of arguments serves all statements. The driver has read them by the time that Exec returns.
 	args := make([]any, 0, headsPerStatement*sqliteHeadArgs)
 	for len(heads) > 0 {
 		n, text := 1, sqliteHeadOne
@@ -242,6 +250,8 @@ func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		for _, h := range heads[:n] {
 			args = h.appendSQLite(args)
 		}
+		// An id that is there already would be a mistake of split, which has just looked for it in this same
+		// transaction; with one writer nobody can have stored it since.
 		if _, err := t.Exec(ctx, text, args...); err != nil {
 			return err
 		}
@@ -306,6 +316,7 @@ func (h *head) appendSQLite(args []any) []any {
 // moveEvents gives the rows another number of a session: the two sessions are looked up once, and no id is written. An event
 // whose session was fixed for it alone (flagFixed) does not follow its trace.
 func (t *sqliteBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+	// Events have SQLite's number of their session, 8 bytes at most, instead of its id of 16: the number is in an index as well.
 	text, args := `UPDATE event SET session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $3)
 		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)
 			AND event_id <> $2`, []any{projectID, from[:], to[:]}

@@ -23,6 +23,7 @@ type telemetry struct {
 
 // newTelemetry makes the instruments; without a meter they count into nothing.
 func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
+	// So nobody who counts need ask whether there is a meter.
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}
@@ -87,6 +88,7 @@ func observe(m metric.Meter, read gauges) error {
 	if err != nil {
 		return err
 	}
+	// One callback for all, so that number and size of the filters are read under one lock and belong together.
 	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		n, size := read.idFilters()
 		o.ObserveInt64(queue, read.queued())
@@ -100,11 +102,13 @@ func observe(m metric.Meter, read gauges) error {
 
 // commit records one commit: its time whatever came of it, its events only if it is on disk.
 func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, err error) {
+	// Failed commits count as well: a database that answers slowly and then with an error is what an operator looks for.
 	t.commits.Record(ctx, d.Seconds())
 	if err != nil {
 		return
 	}
 	n := 0
+	// Changes other than batches, such as updates, have no events of their own to count.
 	for _, b := range batches {
 		events, _ := b.Size()
 		n += events
