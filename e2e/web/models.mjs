@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, columns, diverge, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, columns, diverge, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -423,4 +423,23 @@ test("every snippet has the address and the key", () => {
   for (const s of snippets.snippets("https://x.example/prefix", "sg_key")) {
     assert.ok(s.text.includes("https://x.example/prefix") && s.text.includes("sg_key"), s.id);
   }
+});
+
+test("refused attempts to send are told from questions, each with what helps", () => {
+  const at = (minutes) => new Date(Date.UTC(2026, 10, 23, 12, minutes)).toISOString();
+  const one = (method, path, status, key_prefix = "sg_9fk2m4x", minutes = 5) => ({ time: at(minutes), method, path, status, message: "no", key_prefix, count: 1 });
+  const list = [
+    one("POST", "/v1/traces", 401), one("POST", "/v1/events/batch", 400), one("PUT", "/v1/events", 403), one("POST", "/", 404),
+    one("POST", "/opentelemetry.proto.collector.trace.v1.TraceService/Export", 401, ""),
+    one("GET", "/v1/me", 401, ""), one("POST", "/v1/login", 401), one("POST", "/v1/sessions/search", 400), one("POST", "/v1/events/previews", 400), one("POST", "/v1/traces", 401, "sg_old", 0),
+  ];
+  const shown = refusals.attempts(list, Date.parse(at(1)));
+  assert.deepEqual(shown, list.slice(0, 5));
+  const help = shown.map((r) => refusals.cure(r, "http://h:7420"));
+  assert.match(help[0], /begins with sg_9fk2m4x/);
+  assert.match(help[1], /names what is wrong/);
+  assert.match(help[2], /scope ingest/);
+  assert.match(help[3], /need http:\/\/h:7420, others http:\/\/h:7420\/v1\/traces/);
+  assert.match(help[4], /No key came along/);
+  for (const status of [405, 409, 413, 415, 422, 429]) assert.ok(refusals.cure(one("POST", "/v1/traces", status), "http://h").length > 20);
 });

@@ -501,6 +501,43 @@ test("an event is rated, commented, and put into a dataset", async () => {
   await p.close();
 });
 
+test("the first page shows refused attempts with their cure, and loads and removes samples", async () => {
+  const project = await send("POST", "/v1/projects", { name: `first ${uuid()}` });
+  const made = await send("POST", `/v1/projects/${project.id}/fine_grained_api_keys`, { name: "first", permissions: ["admin"], expires_at: "2099-01-01T00:00:00Z" });
+  const own = made.data?.key_value ?? made.key_value;
+  const p = await open({ signIn: false });
+  assert.equal((await p.context.request.post(`${base}/v1/login`, { data: { key: own } })).status(), 200);
+  await p.go("start", ".snippet");
+  const attempt = (path, bearer, body) => fetch(base + path, { method: "POST", headers: { Authorization: `Bearer ${bearer}`, "Content-Type": "application/json" }, body });
+  const wrong = `sg_${"wrong23".repeat(5)}`.slice(0, 35);
+  for (let i = 0; i < 3; i++) assert.equal((await attempt("/v1/traces", wrong, "{}")).status, 401);
+  await p.page.waitForSelector(".refusals");
+  await p.page.waitForFunction(() => /begins with sg_wrong23,/.test(document.querySelector(".refusals").textContent) && /3 times/.test(document.querySelector(".refusals").textContent));
+  assert.equal((await attempt("/v1/events", own, '{"event_type": "<img src=x onerror=window.__pwned=1>", "inputs": {}}')).status, 400);
+  await p.page.waitForFunction(() => /unknown event type/.test(document.querySelector(".refusals").textContent));
+  assert.ok(!(await p.page.content()).includes(wrong), "the page holds the whole key");
+  await p.flaws("the first page with refusals");
+  if (shots) await p.page.screenshot({ path: `${shots}/start-refused.png` });
+
+  await p.page.click("text=Load sample sessions");
+  await p.page.waitForSelector("text=Remove the samples");
+  await p.page.reload();
+  await p.page.click(".samples >> text=Look at them");
+  await p.page.waitForFunction(() => document.querySelectorAll(".table .row").length === 5);
+  if (shots) await p.page.screenshot({ path: `${shots}/samples.png` });
+  await p.go("start", ".samples");
+  await p.page.click("text=Remove the samples");
+  await p.page.waitForSelector("text=Load sample sessions");
+  assert.equal((await (await fetch(`${base}/v1/sessions/search`, { method: "POST", headers: { Authorization: `Bearer ${own}` }, body: "{}" })).json()).sessions.length, 0);
+
+  const name = `first of all ${uuid()}`;
+  assert.equal((await attempt("/v1/session/start", own, JSON.stringify({ session: { session_name: name } }))).status, 200);
+  await p.page.waitForFunction((n) => location.hash.startsWith("#/session/") && document.body.textContent.includes(n), name);
+  await p.check("the first page");
+  await p.close();
+  await send("DELETE", `/v1/projects?project_id=${project.id}`);
+});
+
 test("the palette goes to an id, a page and a name", async () => {
   const p = await open();
   await p.go("sessions?range=all", ".table .row");

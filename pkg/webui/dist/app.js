@@ -3061,7 +3061,7 @@ function Histogram({ range, filters, onRange, turn }) {
   if (from === null || span === null) return null;
   const end = to ?? now.current;
   const points = chart.value ?? [];
-  const most2 = Math.max(1, ...points.map((p) => p.count));
+  const most3 = Math.max(1, ...points.map((p) => p.count));
   const x = (t) => Math.min(1e3, Math.max(0, (t - from) / span * 1e3));
   const timeAt = (clientX) => {
     const b = box.current.getBoundingClientRect();
@@ -3074,7 +3074,7 @@ function Histogram({ range, filters, onRange, turn }) {
       viewBox: "0 0 1000 48",
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": `Over time, at most ${most2} a ${bucket}`,
+      "aria-label": `Over time, at most ${most3} a ${bucket}`,
       onPointerDown: (e) => {
         e.currentTarget.setPointerCapture(e.pointerId);
         const t = timeAt(e.clientX);
@@ -3092,7 +3092,7 @@ function Histogram({ range, filters, onRange, turn }) {
         points.map((p) => {
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
-          const height = Math.max(1, p.count / most2 * 46);
+          const height = Math.max(1, p.count / most3 * 46);
           return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
         }),
         drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
@@ -3980,10 +3980,10 @@ function TrajectoryView({ tree, selected, onSelect }) {
   const t = useMemo5(() => trajectoryOf(tree), [tree]);
   const [by, setBy] = useState21("duration");
   const of = (n) => n[by] ?? 0;
-  const most2 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
+  const most3 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
   const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
   const line = 30;
-  const radius = (n) => 3 + Math.sqrt(of(n) / most2) * Math.min(11, step * 0.9);
+  const radius = (n) => 3 + Math.sqrt(of(n) / most3) * Math.min(11, step * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
   return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
     /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
@@ -4082,7 +4082,7 @@ function paint(canvas, tree, whole) {
   const probe = (name) => resolve(canvas, styles.getPropertyValue(name));
   const colours = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
   const bad = probe("--bad");
-  const depth = tree.nodes.reduce((most2, n) => Math.max(most2, n.depth), 1);
+  const depth = tree.nodes.reduce((most3, n) => Math.max(most3, n.depth), 1);
   const line = Math.max(ratio, canvas.height / (Math.min(depth, 24) + 1));
   const size = whole.end - whole.start;
   context2.clearRect(0, 0, canvas.width, canvas.height);
@@ -5148,6 +5148,35 @@ function SessionsPage() {
 // pages/start.tsx
 import { useEffect as useEffect21, useMemo as useMemo9, useState as useState25 } from "./lib.js";
 
+// model/refusals.ts
+var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
+function attempts(refusals, since) {
+  return refusals.filter((r) => (r.method === "POST" || r.method === "PUT") && !questions.test(r.path) && Date.parse(r.time) >= since);
+}
+function cure(r, address) {
+  switch (r.status) {
+    case 400:
+      return r.path.endsWith("/traces") || r.path.endsWith("/logs") ? "The body is not what it says to be: send OTLP as protobuf with Content-Type: application/x-protobuf, or as JSON with application/json." : "The message names what is wrong: change it and send the event again.";
+    case 401:
+      return r.key_prefix ? `The server does not know the key that begins with ${r.key_prefix}, or it is revoked: use the one of the lines below.` : "No key came along: send the header Authorization: Bearer and the key, as in the lines below. In OTEL_EXPORTER_OTLP_HEADERS the space is written %20.";
+    case 403:
+      return "This key may not write: use one of scope ingest or full.";
+    case 404:
+    case 405:
+      return `Nothing takes events here. Exporters that add /v1/traces themselves need ${address}, others ${address}/v1/traces.`;
+    case 409:
+      return "The id is taken by something else: send another one, or none.";
+    case 413:
+      return "The request is too large: send fewer events at a time.";
+    case 415:
+      return `This port takes OTLP over gRPC only. OTLP over HTTP goes to ${address}/v1/traces.`;
+    case 429:
+      return "A limit of the project or its key is used up: senders try again by themselves, and an administrator can raise it.";
+    default:
+      return "The message says what is wrong.";
+  }
+}
+
 // model/snippets.ts
 function snippets(address, key2) {
   return [
@@ -5277,15 +5306,46 @@ service:
   ];
 }
 
+// parts/refusals.tsx
+import { jsx as jsx32, jsxs as jsxs31 } from "./lib.js";
+var most2 = 5;
+function Refusals({ list, address }) {
+  if (list.length === 0) return null;
+  return /* @__PURE__ */ jsxs31("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
+    /* @__PURE__ */ jsxs31("p", { role: "status", children: [
+      /* @__PURE__ */ jsx32(Icon, { name: "alert", tint: "bad" }),
+      /* @__PURE__ */ jsx32("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
+    ] }),
+    /* @__PURE__ */ jsx32("ul", { children: list.slice(0, most2).map((r) => /* @__PURE__ */ jsxs31("li", { children: [
+      /* @__PURE__ */ jsxs31("div", { class: "refusal-line", children: [
+        /* @__PURE__ */ jsx32("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
+        /* @__PURE__ */ jsx32("code", { children: `${r.method} ${r.path}` }),
+        r.key_prefix && /* @__PURE__ */ jsxs31("span", { class: "faint", children: [
+          "key ",
+          /* @__PURE__ */ jsx32("code", { children: `${r.key_prefix}…` })
+        ] }),
+        r.count > 1 && /* @__PURE__ */ jsx32("span", { class: "chip", children: `${count(r.count)} times` })
+      ] }),
+      /* @__PURE__ */ jsx32("div", { children: /* @__PURE__ */ jsx32("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
+      /* @__PURE__ */ jsx32("div", { children: cure(r, address) })
+    ] }, `${r.method} ${r.path} ${r.status} ${r.message} ${r.key_prefix}`)) }),
+    list.length > most2 && /* @__PURE__ */ jsx32("p", { class: "faint", children: `${count(list.length - most2)} more are not shown.` })
+  ] });
+}
+
 // pages/start.tsx
-import { Fragment as Fragment17, jsx as jsx32, jsxs as jsxs31 } from "./lib.js";
+import { Fragment as Fragment17, jsx as jsx33, jsxs as jsxs32 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
+var refusalsEvery = 3;
+var refusedBefore = 10 * 6e4;
+var isSample = { field: "source", operator: "is", value: "sample" };
 function StartPage() {
   const [key2, setKey] = useState25(null);
   const [problem, setProblem] = useState25("");
   const [chosen, setChosen] = useState25("agent");
   const [found, setFound] = useState25(null);
+  const [refused, setRefused] = useState25([]);
   const opened = useMemo9(() => Date.now(), []);
   const list = useMemo9(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
@@ -5293,13 +5353,18 @@ function StartPage() {
   useEffect21(() => {
     const stop = new AbortController();
     let timer = 0;
+    let looks = 0;
     const look2 = async () => {
       try {
-        const page = await call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, dateRange: { $gte: opened - 6e4 } } });
+        const page = await call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], dateRange: { $gte: opened - 6e4 } } });
         const first2 = page.sessions[0];
         if (first2) {
           setFound({ id: first2.session_id, name: first2.session_name });
           return;
+        }
+        if (looks++ % refusalsEvery === 0) {
+          const answer = await call("v1/server/refusals", { signal: stop.signal });
+          setRefused(attempts(answer.refusals, opened - refusedBefore));
         }
       } catch {
       }
@@ -5327,40 +5392,81 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs31("div", { class: "page", children: [
-    /* @__PURE__ */ jsx32("header", { children: /* @__PURE__ */ jsx32("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs31("div", { class: "start", children: [
-      /* @__PURE__ */ jsx32("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs31(Fragment17, { children: [
-        /* @__PURE__ */ jsx32(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx32("span", { children: `“${found.name}” has arrived. Opening it…` })
-      ] }) : /* @__PURE__ */ jsxs31(Fragment17, { children: [
-        /* @__PURE__ */ jsx32("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs31("span", { children: [
+  return /* @__PURE__ */ jsxs32("div", { class: "page", children: [
+    /* @__PURE__ */ jsx33("header", { children: /* @__PURE__ */ jsx33("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs32("div", { class: "start", children: [
+      /* @__PURE__ */ jsx33("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs32(Fragment17, { children: [
+        /* @__PURE__ */ jsx33(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx33("span", { children: `“${found.name}” has arrived. Opening it…` })
+      ] }) : /* @__PURE__ */ jsxs32(Fragment17, { children: [
+        /* @__PURE__ */ jsx33("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs32("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx32("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx33("code", { children: serverAddress() })
         ] })
       ] }) }),
-      key2 === null ? /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx32("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx32("p", { class: "form-end", children: /* @__PURE__ */ jsx32("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx32("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx32("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx32("code", { class: "grow ellipsis", children: key2 }),
-          /* @__PURE__ */ jsx32(Copy, { text: key2, label: "Copy the key" })
+      !found && /* @__PURE__ */ jsx33(Refusals, { list: refused, address: serverAddress() }),
+      key2 === null ? /* @__PURE__ */ jsxs32("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx33("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx33("p", { class: "form-end", children: /* @__PURE__ */ jsx33("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx33("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs32("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx33("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs32("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx33("code", { class: "grow ellipsis", children: key2 }),
+          /* @__PURE__ */ jsx33(Copy, { text: key2, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs31("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs31("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx32("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx32("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx32("span", { class: "grow" }),
-          /* @__PURE__ */ jsx32(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs32("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs32("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx33("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx33("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx33("span", { class: "grow" }),
+          /* @__PURE__ */ jsx33(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx32("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx32("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx33("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx33("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx32("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx33(Samples, {}),
+      /* @__PURE__ */ jsx33("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
+  ] });
+}
+function Samples() {
+  const scope = me.value?.scope;
+  const mayLoad = scope !== void 0 && scope !== "read";
+  const mayRemove = scope === "full" || scope === "admin";
+  const [there, setThere] = useState25(null);
+  const [busy, setBusy] = useState25(false);
+  const [problem, setProblem] = useState25("");
+  useEffect21(() => {
+    const stop = new AbortController();
+    call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [isSample] } }).then(
+      (page) => setThere(page.sessions.length > 0),
+      () => {
+        if (!stop.signal.aborted) setThere(false);
+      }
+      // a press of the button says what is wrong
+    );
+    return () => stop.abort();
+  }, []);
+  const act = async (method, after) => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await call("v1/samples", { method });
+      setThere(after);
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  if (there === null || !there && !mayLoad) return null;
+  return /* @__PURE__ */ jsxs32("div", { class: "notice samples", children: [
+    /* @__PURE__ */ jsx33("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
+    /* @__PURE__ */ jsxs32("p", { class: "form-end", children: [
+      there && /* @__PURE__ */ jsx33("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
+      there ? mayRemove && /* @__PURE__ */ jsx33("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx33("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
+    ] }),
+    problem && /* @__PURE__ */ jsx33("p", { class: "bad", role: "alert", children: problem })
   ] });
 }
 function findKey(v) {
@@ -5374,17 +5480,17 @@ function findKey(v) {
 }
 
 // main.tsx
-import { jsx as jsx33 } from "./lib.js";
+import { jsx as jsx34 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
   useEffect22(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx33(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx33(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx34(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx34(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx33(Shell, { children: /* @__PURE__ */ jsx33(Page, { path }) });
+  return /* @__PURE__ */ jsx34(Shell, { children: /* @__PURE__ */ jsx34(Page, { path }) });
 }
 function Page({ path }) {
   const [place2, id] = path;
@@ -5393,21 +5499,21 @@ function Page({ path }) {
   }, [place2]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx33(Home, {});
+      return /* @__PURE__ */ jsx34(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx33(SessionsPage, {});
+      return /* @__PURE__ */ jsx34(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx33(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx34(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx33(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx34(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx33(StartPage, {});
+      return /* @__PURE__ */ jsx34(StartPage, {});
     case "compare":
-      return /* @__PURE__ */ jsx33(ComparePage, {});
+      return /* @__PURE__ */ jsx34(ComparePage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx33(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx34(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx33("div", { class: "page", children: /* @__PURE__ */ jsx33(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx33("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx34("div", { class: "page", children: /* @__PURE__ */ jsx34(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx34("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
 function Home() {
@@ -5420,4 +5526,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx33(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx34(App, {}), document.getElementById("app"));

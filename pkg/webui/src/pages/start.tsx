@@ -5,20 +5,31 @@ import type { SessionPage } from "../api/types.ts";
 import { go, href } from "../app/router.ts";
 import { me } from "../app/session.ts";
 import * as format from "../model/format.ts";
+import { attempts, type Refusal } from "../model/refusals.ts";
 import { snippets } from "../model/snippets.ts";
 import { Copy } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Refusals } from "../parts/refusals.tsx";
 
 const placeholder = "YOUR_API_KEY";
 
 /** How often the page looks for the first session, in milliseconds. */
 const lookEvery = 700;
 
+/** How often it looks for refused requests, in looks. */
+const refusalsEvery = 3;
+
+/** How long before it was opened a refused request is still of interest, in milliseconds. */
+const refusedBefore = 10 * 60_000;
+
+const isSample = { field: "source", operator: "is", value: "sample" };
+
 export function StartPage() {
   const [key, setKey] = useState<string | null>(null);
   const [problem, setProblem] = useState("");
   const [chosen, setChosen] = useState("agent");
   const [found, setFound] = useState<{ id: string; name: string } | null>(null);
+  const [refused, setRefused] = useState<Refusal[]>([]);
   const opened = useMemo(() => Date.now(), []);
   const list = useMemo(() => snippets(serverAddress(), key ?? placeholder), [key]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0]!;
@@ -27,13 +38,18 @@ export function StartPage() {
   useEffect(() => {
     const stop = new AbortController();
     let timer = 0;
+    let looks = 0;
     const look = async () => {
       try {
-        const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, dateRange: { $gte: opened - 60_000 } } });
+        const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], dateRange: { $gte: opened - 60_000 } } });
         const first = page.sessions[0];
         if (first) {
           setFound({ id: first.session_id, name: first.session_name });
           return;
+        }
+        if (looks++ % refusalsEvery === 0) {
+          const answer = await call<{ refusals: Refusal[] }>("v1/server/refusals", { signal: stop.signal });
+          setRefused(attempts(answer.refusals, opened - refusedBefore));
         }
       } catch {
         // The server may be on its way down or up: the next look says.
@@ -71,6 +87,7 @@ export function StartPage() {
         <div class="notice waiting" role="status">
           {found ? <><Icon name="check" tint="good" /><span>{`“${found.name}” has arrived. Opening it…`}</span></> : <><span class="dot" /><span>Waiting for the first session at <code>{serverAddress()}</code></span></>}
         </div>
+        {!found && <Refusals list={refused} address={serverAddress()} />}
         {key === null ? (
           <div class="notice">
             <p>{admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY."}</p>
@@ -93,8 +110,51 @@ export function StartPage() {
           </div>
           <pre tabIndex={0} role="tabpanel"><code>{snippet.text}</code></pre>
         </div>
+        <Samples />
         <p class="secondary">OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key.</p>
       </div>
+    </div>
+  );
+}
+
+/** Loads sessions to look around with, and removes them again. */
+function Samples() {
+  const scope = me.value?.scope;
+  const mayLoad = scope !== undefined && scope !== "read";
+  const mayRemove = scope === "full" || scope === "admin";
+  const [there, setThere] = useState<boolean | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const stop = new AbortController();
+    call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [isSample] } }).then(
+      (page) => setThere(page.sessions.length > 0),
+      () => { if (!stop.signal.aborted) setThere(false); }, // a press of the button says what is wrong
+    );
+    return () => stop.abort();
+  }, []);
+  const act = async (method: string, after: boolean) => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await call("v1/samples", { method });
+      setThere(after);
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  if (there === null || (!there && !mayLoad)) return null;
+  return (
+    <div class="notice samples">
+      <p role="status">{there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work."}</p>
+      <p class="form-end">
+        {there && <a class="button primary" href={href(["sessions"], { q: "source:sample", range: "all" })}>Look at them</a>}
+        {there
+          ? mayRemove && <button type="button" class="button" disabled={busy} onClick={() => void act("DELETE", false)}>Remove the samples</button>
+          : <button type="button" class="button" disabled={busy} onClick={() => void act("POST", true)}>Load sample sessions</button>}
+      </p>
+      {problem && <p class="bad" role="alert">{problem}</p>}
     </div>
   );
 }
