@@ -87,11 +87,13 @@ func (c *chunkCache) get(id int64) ([]byte, bool) {
 }
 
 func (c *chunkCache) put(id int64, raw []byte) {
+	// A single large payload would otherwise push out hundreds of small ones that are read more often.
 	if len(raw) > c.limit/4 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Two readers may have read the same chunk at once; without this its bytes would be counted twice.
 	c.lru.Remove(id)
 	c.lru.Add(id, raw)
 	c.bytes += len(raw)

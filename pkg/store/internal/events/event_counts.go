@@ -43,6 +43,7 @@ func (t eventCounts) write(ctx context.Context, tx *Commit, writer int) error {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
 	})
 	for _, k := range keys {
+		// A type may be counted on and off again in one transaction, and typeShrunk is a mark for memory alone.
 		if t[k] == 0 {
 			continue
 		}
@@ -53,6 +54,7 @@ func (t eventCounts) write(ctx context.Context, tx *Commit, writer int) error {
 			}
 			continue
 		}
+		// A row for each writer: with one row for all, every commit of a project would wait for the one before it.
 		if _, err := tx.Exec(ctx, `INSERT INTO event_count AS t (project_id, type, writer, count) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (project_id, type, writer) DO UPDATE SET count = t.count + excluded.count`, k.project, k.typ, writer, t[k]); err != nil {
 			return err

@@ -33,6 +33,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	err := s.Change(ctx, projectID, id, 0, func(ctx context.Context, tx *Commit) error {
 		old, err := s.Find(ctx, tx, projectID, id)
 		if fault.IsNotFound(err) {
+			// An update may wait for an event that never came. Deleting that id deletes the update, and is a success.
 			if n, failed := s.erasePending(ctx, tx, projectID, []uuid.UUID{id}); failed != nil || n > 0 {
 				return failed
 			}
@@ -40,11 +41,13 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err != nil {
 			return err
 		}
+		// A session is deleted in slices, each in a transaction of its own, which cannot begin inside this one.
 		if session = old.IsSession(); session {
 			id = old.ID
 			return nil
 		}
 		var span uuid.UUID
+		// Read before the row goes: log parts and children name the event by this id where it differs from its own.
 		if _, err := sqldb.One(ctx, tx, `SELECT span_id
 			FROM event
 			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.Day, tx.ID(old.ID)}, sqldb.ScanID(&span)); err != nil {
@@ -65,6 +68,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
 			return err
 		}
+		// An implicit session is there because of its events. Without any it would be an empty line in every list.
 		over, err := s.endImplicit(ctx, tx, projectID, old.SessionID)
 		if err == nil && !over {
 			err = s.recount(ctx, tx, projectID, old.SessionID)
@@ -99,6 +103,7 @@ func (s *Store) eraseBeside(ctx context.Context, tx *Commit, project int64, even
 		return nil, err
 	}
 	for group := range slices.Chunk(events, sqldb.IDsPerQuery) {
+		// Evaluations and queues are of packages above this one, which erase their rows in this same transaction.
 		if err := s.hooks.EraseOf(ctx, tx, project, group); err != nil {
 			return nil, err
 		}
@@ -161,6 +166,7 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 		off int
 	}
 	var refs []ref
+	// A chunk holds events of one session and one day, so its other users are found by the index of sessions.
 	err = sqldb.Each(ctx, tx, `SELECT event_id, chunk_offset
 		FROM event
 		WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4
@@ -194,6 +200,7 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 		if refs[i].off > len(raw) {
 			return fmt.Errorf("chunk %d: %w", *old.chunk, record.ErrDamaged)
 		}
+		// A record tells its own length. It is copied as bytes and not written anew from the event that was read.
 		n, err := record.Read(raw[refs[i].off:], &e)
 		if err != nil {
 			return fmt.Errorf("chunk %d: %w", *old.chunk, err)
@@ -250,6 +257,8 @@ func (s *Store) putRecord(ctx context.Context, projectID int64, about uuid.UUID,
 		}
 	}
 	// Until it is kept, it is to be deleted by whoever comes when this process ends.
+	// A crash after this leaves a deletion of sessions that may not be there, which the next start finds done.
+	// Without it, a crash between Put and keepRecord could leave a record of an event that is gone.
 	err = s.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
 		return deleteLater(ctx, tx, projectID, sessions)
 	})

@@ -100,6 +100,7 @@ func (l *eventList) findRoots(ctx context.Context) {
 	for day, ids := range byDay {
 		for start := 0; start < len(ids); start += 500 {
 			cond, args := l.s.db.AnyID("event_id", 3, ids[start:min(start+500, len(ids))])
+			// An error is not returned: reading ahead only saves time, and the read of the event itself meets the same error.
 			_ = sqldb.Each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset
 				FROM event
 				WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
@@ -145,6 +146,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 		id int64
 		z  []byte
 	}
+	// Unbuffered, so that no more compressed chunks are in memory than there are workers, and the one just read.
 	work := make(chan packed)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(refs)) {

@@ -60,12 +60,14 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 	if !ok {
 		return sqldb.ErrConflict // deleted since it was found
 	}
+	// The session event is one that somebody sent, and this is another copy of it: the usual merge decides.
 	if implicit != implicitAll {
 		if !now.Repeat(came) {
 			return nil
 		}
 		return w.s.Rewrite(ctx, tx, old.project, old, &now)
 	}
+	// The implicit session's event becomes the sender's: came is the base, and what was made up only fills what it lacks.
 	before := now
 	now = came.Event
 	now.SessionID, now.ParentID = came.ID, uuid.Nil
@@ -79,6 +81,7 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 		implicit = implicitEnd
 		now.End = max(before.End, came.End)
 	}
+	// The sender gave no start, so the earliest that is known is as good as the time at which the request came.
 	if came.DefaultTime {
 		now.Start = min(before.Start, came.Start)
 	}

@@ -34,6 +34,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	after.derive()
 	var chunk *int64
 	off := 0
+	// A chunk belongs to a day (PostgreSQL finds it by that), so an event that moves to another day takes its payload along.
 	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
 		chunk, off = old.chunk, old.off
 	} else {
@@ -118,6 +119,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 		tx.Counts.add(project, old.Type, -1)
 		tx.Counts.add(project, now.Type, 1)
 	}
+	// Added before it is removed, so that the id is found on one of the two days at any time.
 	if before.day != after.day {
 		if err := tx.addIDs(ctx, project, after.day, now.ID); err != nil {
 			return err
@@ -134,6 +136,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 		}
 	}
 	if after.runID != "" && after.runID != before.runID {
+		// The first run that an event names is the session's, unless the session event itself names one.
 		run := `coalesce(run_id, $3)`
 		if now.IsSession() {
 			run = `$3`

@@ -19,6 +19,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 	err = s.Change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx *Commit) error {
 		pending, full = false, nil
 		if u.Telemetry {
+			// Telemetry is told to come again later if it cannot wait; a person who names an event that is not there is told that.
 			full = s.pending.full(projectID, s.options.MaxPending)
 		}
 		old, err := s.Find(ctx, tx, projectID, u.EventID)
@@ -50,6 +51,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 // that writers store at the same time do not see each other; whichever is stored last comes here
 // and sees both.
 func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (applied bool, err error) {
+	// Without a transaction first: mostly the event is not there yet, and then there is nothing to do.
 	if _, err := s.Find(ctx, s.db.Quick(), project, id); err != nil {
 		if fault.IsNotFound(err) {
 			err = nil
@@ -86,6 +88,7 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 	now := old.Event
 	now.Apply(u)
 	now.ColdMetadata = rawjson.Without(now.ColdMetadata, u.Metadata) // what the update sets is in Metadata
+	// The update was valid by itself. Together with the event it may not be, as with an end before the start.
 	if err := now.Validate(); err != nil {
 		return err
 	}
@@ -105,6 +108,7 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 		}
 	}
 	if now.IsSession() {
+		// Rewrite enqueues no session event, since most of its changes only follow its events. This one somebody asked for.
 		tx.Outbox.add(old.project, &now, now.ID)
 	}
 	return s.Rewrite(ctx, tx, old.project, old, &now)
@@ -113,6 +117,7 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 // keepVerdicts returns an update of telemetry without its changes of scores that the pipeline, the
 // server or a person has given the event, and of a ground truth that it has.
 func (s *Store) keepVerdicts(ctx context.Context, c sqldb.Conn, old *Stored, u *event.Update) (*event.Update, error) {
+	// A copy: the transaction may be tried again with the update as it came.
 	kept := *u
 	if !rawjson.Null(rawjson.Get(old.Feedback, event.TruthKey)) {
 		kept.WithoutTruth()

@@ -75,6 +75,8 @@ func (w *valueWalk) read(ctx context.Context) error {
 	if expr != "" {
 		columns = fmt.Sprintf("%s, CASE WHEN (e.spill & %d) <> 0 THEN 1 ELSE 0 END, e.start_ms, e.event_id, e.day", expr, reads)
 	}
+	// As many as may still be looked at and one more, which tells that there are more; at least leastValueRows,
+	// since a filter may leave few of them.
 	limit := min(max(w.s.options.ValueEvents-w.counts.LookedAt()+1, leastValueRows), valueRows)
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(w.query.Search.Filters), true, nil}
@@ -102,6 +104,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 		}
 		w.after = &at
 		switch {
+		// The statement could not decide this row, or has no value for it: it is read by its key, with all filters.
 		case lacks != 0:
 			return w.addAt(ctx, at, &all, reads)
 		case w.room():
@@ -109,6 +112,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 		}
 		return nil
 	})
+	// A full read may have ended in the middle of the candidates; one that is not full was the last.
 	w.more = n == limit
 	return err
 }
@@ -119,6 +123,7 @@ func (w *valueWalk) addAt(ctx context.Context, at EventPlace, d *decision, reads
 		return nil
 	}
 	r, err := w.s.loadHead(ctx, w.s.db, w.project, at.Day, at.ID)
+	// Deleted since the statement read its row. It would not match now.
 	if fault.IsNotFound(err) {
 		return nil
 	}

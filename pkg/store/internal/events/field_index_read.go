@@ -58,6 +58,7 @@ func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, err
 	defer end()
 	const under = "metrics."
 	paths := map[string]bool{}
+	// "/" is the character after ".", so the range holds exactly the paths that begin with "metrics.", and the key's index finds it.
 	const within = " AND path >= $3 AND path < $4"
 	err = s.EachRow(ctx, projectID, ScopeAll, query.Search{}, within, []any{under, "metrics/"}, func(typ int, k event.Key) {
 		if typ != FieldIndexDataset {
@@ -66,6 +67,7 @@ func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, err
 	})
 	var names []string
 	for p := range paths {
+		// A metric whose value is an object is listed with its members; the metric is the name, and its members are not.
 		if i := strings.LastIndexByte(p, '.'); i >= len(under) && paths[p[:i]] {
 			continue // within a value
 		}

@@ -51,6 +51,7 @@ func newFieldIndexUpdate(s *Store) *fieldIndexUpdate { return &fieldIndexUpdate{
 func (l *fieldIndexUpdate) add(h *head, run string) {
 	x := indexedEvent{ev: h.ev, key: scopeKey{h.project, ScopeAll}, day: h.day, shape: h.shape, dataset: h.datasetID}
 	l.addTo(x)
+	// A run whose name is too long for the index has no scope. Its events are found under the project's.
 	if run == "" || len(run) > fieldIndexName {
 		return
 	}
@@ -80,6 +81,7 @@ func (l *fieldIndexUpdate) changed(before, after *head) {
 		return
 	}
 	l.add(after, after.runID)
+	// An event without a run of its own belongs to its session's, which only the session's row knows.
 	if after.runID == "" && !after.ev.IsSession() {
 		if l.byRun == nil {
 			l.byRun = map[writer.Key][]indexedEvent{}
@@ -125,6 +127,8 @@ func (l *fieldIndexUpdate) write(ctx context.Context, tx *Commit) error {
 }
 
 func putFieldIndex(ctx context.Context, tx *Commit, rows [][]any) error {
+	// The condition at the end leaves a row alone that covers the days already: an update for nothing would lock it
+	// and write it to the log, for keys that every event of a day has.
 	columns := []string{"project_id", "scope", "type", "name", "path", "first_day", "last_day"}
 	_, err := PutRows(ctx, tx, "field_index", columns, rows, `ON CONFLICT (project_id, scope, type, name, path) DO UPDATE SET
 		first_day = CASE WHEN excluded.first_day < field_index.first_day THEN excluded.first_day ELSE field_index.first_day END,
@@ -180,7 +184,10 @@ func (l *fieldIndexUpdate) open(ctx context.Context, tx *Commit, k scopeKey) (ok
 		return true, nil
 	}
 	c := l.s.fieldIndex
+	// Memory may have given the scope up since add asked for it.
 	if !c.has(k) {
+		// Each new run reads its scope. allowRun bounds how many do so in an hour, or a sender of random run ids
+		// would make every commit read.
 		if k.limit() == fieldIndexRunRows && !c.allowRun(l.s.options.Now()) {
 			return false, nil
 		}
@@ -252,6 +259,7 @@ func (l *fieldIndexUpdate) row(b, d *scopeFields, r fieldIndexRow, at uint64, da
 	case known && before.has(day), added && drafted.has(day):
 		return true
 	case !known && !added:
+		// Keys beyond the bound are not listed, and are still found by a filter that names them.
 		if len(b.rows)+d.added >= r.limit() {
 			return false
 		}

@@ -18,6 +18,7 @@ func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
 	for _, k := range days {
 		ids := make([]uuid.UUID, 0, 1000)
 		err := s.bulk.idsOf(ctx, k, func(id uuid.UUID) error {
+			// A thousand at a time, so that the filter's lock is never held for long against writers.
 			if ids = append(ids, id); len(ids) == cap(ids) {
 				if !s.idFilter.load(k.project, k.day, ids, false) {
 					return errFull
@@ -27,6 +28,8 @@ func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
 			return nil
 		})
 		if err == nil {
+			// Only the last slice makes the filter complete. New ids of the day may have come in between; those
+			// were added by the writer.
 			s.idFilter.load(k.project, k.day, ids, true)
 		}
 		if ctx.Err() != nil {
@@ -52,6 +55,7 @@ func (s *Store) moveDays(ctx context.Context) error {
 	}
 	for _, k := range s.idFilter.unfiltered(s.today() - nearDays) {
 		var last []byte
+		// last goes on only with a commit that succeeded, so a slice that failed is moved again, and nothing is left out.
 		for more := true; more; {
 			err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
 				next, err := tx.moveIDs(ctx, k, last)

@@ -54,6 +54,8 @@ func (w *writing) mergeLogs(ctx context.Context, tx *Commit, batches []*writeBat
 	}
 	a := &logMerge{w: w, tx: tx, dirty: map[writer.Key]*logChange{}}
 	slices.SortFunc(came, compareLogRows)
+	// Rows are stored even if their event is in the same transaction: a part that comes later must find them, to
+	// compose the event of all of them.
 	rows, err := a.insert(ctx, came)
 	if err != nil {
 		return fmt.Errorf("write log parts: %w", err)
@@ -94,6 +96,8 @@ func (w *writing) reassignResults(ctx context.Context, tx *Commit) error {
 // apply places rows and composes the events that change by it. A composed event may get the
 // id of its response from one of its log parts, and evaluations of that response then follow.
 func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
+	// It ends: a round goes on only if a row changed its event, and a row that names a response follows the
+	// response ids that composing has just set. Composing the same parts again sets nothing new.
 	for {
 		if err := a.place(ctx, rows); err != nil {
 			return fmt.Errorf("place log parts: %w", err)
@@ -135,6 +139,7 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 			return nil, err
 		}
 	}
+	// One statement for each row, since RETURNING must tell which of them are new. A request seldom has more than one for a span.
 	for _, r := range came {
 		var response any
 		if r.response != "" {
@@ -162,6 +167,7 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 
 // awaited returns the rows that waited for events of this transaction.
 func (a *logMerge) awaited(ctx context.Context) (list []*logRow, err error) {
+	// On SQLite the count is exact, and 0 spares the query for each commit where nobody sends logs.
 	if a.waiting == 0 && !a.w.s.logsWaiting() {
 		return nil, nil
 	}
@@ -209,6 +215,7 @@ func (a *logMerge) place(ctx context.Context, rows []*logRow) error {
 	for _, project := range slices.Sorted(maps.Keys(byProject)) {
 		list := byProject[project]
 		slices.SortFunc(list, compareLogRows)
+		// A row may be listed twice, as one that came and as one that waited for an event of this transaction.
 		list = slices.CompactFunc(list, func(a, b *logRow) bool { return a.id == b.id })
 		events, err := a.eventsOf(ctx, project, list)
 		if err != nil {
@@ -232,6 +239,7 @@ func (a *logMerge) place(ctx context.Context, rows []*logRow) error {
 
 // assign sets the event of a row.
 func (a *logMerge) assign(ctx context.Context, r *logRow, to uuid.UUID) error {
+	// A row is never taken from its event to wait again: if the event that it named is deleted, it goes with it.
 	if to == r.event || to == uuid.Nil {
 		return nil
 	}
@@ -242,6 +250,7 @@ func (a *logMerge) assign(ctx context.Context, r *logRow, to uuid.UUID) error {
 		a.waiting--
 	} else {
 		from := a.change(r.project, r.event)
+		// A row that came to this event in the same transaction has given it nothing yet, so there is nothing to take off.
 		if !from.came[r.id] {
 			from.gone = append(from.gone, r)
 		}
@@ -303,6 +312,7 @@ func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) 
 	if len(ask) == 0 {
 		return events, nil
 	}
+	// Events of this transaction are found like all others: their rows and ids were written before log parts are merged.
 	found, err := a.tx.findEvents(ctx, project, ask)
 	for id := range found {
 		events[id] = id
@@ -341,6 +351,7 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 	if err != nil {
 		return err
 	}
+	// What the event holds now is of the rows that it had before this transaction, those that have left it included.
 	before := slices.DeleteFunc(slices.Clone(rows), func(r *logRow) bool { return change.came[r.id] })
 	had, err := s.logPartsOf(append(before, change.gone...))
 	if err != nil {
@@ -351,6 +362,7 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 		return err
 	}
 	now := old.Event
+	// An event that would stay the same is not rewritten: its version, its chunk and its session's row stay as they are.
 	if !now.MergeLogs(had, has) {
 		return nil
 	}

@@ -112,6 +112,7 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 	if err != nil {
 		return err
 	}
+	// After the rows, since a transaction has one connection, which takes no second statement while a result is open.
 	for _, id := range large {
 		e, err := f.a.w.s.Find(ctx, f.a.tx, f.project, id)
 		if err != nil {
@@ -144,6 +145,7 @@ func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID)
 // rowsToReassign returns the evaluations whose event may be another one now: those that name a response
 // that came in this transaction, and those of traces that moved to another session.
 func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err error) {
+	// No row names a response, so no row can follow one.
 	if a.withResponse == 0 && !a.w.s.logsNameResponses() {
 		return nil, nil
 	}
@@ -152,6 +154,7 @@ func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err erro
 		responses[k.project] = append(responses[k.project], k.response)
 	}
 	moved := a.w.moved
+	// Taken off, so that the next round of apply only sees what composing adds.
 	a.w.responses, a.w.moved, a.tx.trees.responses = nil, nil, nil
 	for project, ids := range responses {
 		for part := range slices.Chunk(ids, sqldb.IDsPerQuery) {

@@ -43,6 +43,7 @@ func newGate(connections, share int, wait time.Duration) *gate {
 func (g *gate) enter(ctx context.Context, project int64, n int) (release func(), err error) {
 	n = min(n, g.share)
 	g.mu.Lock()
+	// Nobody passes a request of the same project that waits: a stream of small reads would keep a large one waiting.
 	if g.fits(project, n) && !slices.ContainsFunc(g.queue, func(w *waiter) bool { return w.project == project }) {
 		g.take(project, n)
 		g.mu.Unlock()
@@ -73,6 +74,7 @@ func (g *gate) enter(ctx context.Context, project int64, n int) (release func(),
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	// It may have got its connections between the end of the wait and this lock. Then they must be given back.
 	if i := slices.Index(g.queue, w); i >= 0 {
 		g.queue = slices.Delete(g.queue, i, i+1)
 	} else { // it got them meanwhile
@@ -110,6 +112,7 @@ func (g *gate) give(project int64, n int) {
 	}
 	for {
 		next := -1
+		// At most maxWaiters for each project, so the walk is short. Of projects that have equally many, who came first is first.
 		for i, w := range g.queue {
 			if g.fits(w.project, w.n) && (next < 0 || g.used[w.project] < g.used[g.queue[next].project]) {
 				next = i

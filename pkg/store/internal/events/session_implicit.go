@@ -126,6 +126,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sess
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
 	}
+	// A chunk of its own, if it has a payload at all: the session's other chunks are compressed already.
 	h, c := headOf(d.event(), d.project)
 	h.sid = d.state.sid
 	if c != nil {
@@ -164,6 +165,8 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 		now.Start = d.state.first
 		name, rank := d.name()
 		isRoot := d.root.ev != nil && d.state.rootID == d.root.ev.ID
+		// A better or equal rank wins, so that the name does not depend on which request came first; of equal ones
+		// only the event that leads may set it.
 		if rank >= d.state.nameRank && (rank != rankRoot || isRoot) && (rank != rankFallback || d.leads()) {
 			now.Name = name
 		}
@@ -172,6 +175,7 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 		} else if now.Source == event.Unknown && d.hint != nil && d.hint.Source != "" {
 			now.Source = d.hint.Source
 		}
+		// The row has the earliest time of an event with a user. If it is this delta's, so is the user.
 		if d.userMS != nil && *d.userMS == *d.state.userMS {
 			now.UserProperties = rawjson.Merge(now.UserProperties, d.user)
 		}
@@ -205,6 +209,7 @@ func (s *Store) endImplicit(ctx context.Context, tx *Commit, project int64, sess
 	if err != nil || !found || implicit != implicitAll || left > 0 {
 		return false, err
 	}
+	// There is one event left, its own, so a single slice is all of it.
 	_, _, err = s.deleteSome(ctx, tx, project, session, false)
 	return true, err
 }

@@ -22,6 +22,7 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 		return nil, err
 	}
 	defer end()
+	// First under the id as it was asked for, then under the one that it has moved to.
 	for range 2 {
 		var list []*Stored
 		err := sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+`

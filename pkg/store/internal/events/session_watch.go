@@ -18,6 +18,7 @@ func (s *Store) Watch(ctx context.Context, project int64, session uuid.UUID) (ev
 		return nil, err
 	}
 	w := &watch{Watch: inner, s: s, project: project}
+	// Subscribed before the look at aliases: a move between the two is then told of, and none is missed.
 	if err := w.follow(ctx, session); err != nil {
 		w.Close()
 		return nil, err

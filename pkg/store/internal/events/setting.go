@@ -33,6 +33,7 @@ func (s *Store) Setting(ctx context.Context, name string, fresh func() string) (
 		return v, err
 	}
 	err = s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+		// Two servers that start on one new database may both get here. The first one's value stays, and both read it back.
 		_, err := tx.Exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, fresh())
 		return err
 	})

@@ -33,6 +33,7 @@ const idSlice = 500
 func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	k := projectDay{project, day}
 	if today := t.b.today(); !t.begun[k] && (!t.b.live[k] || t.emptied[k]) {
+		// A filter of its own would hold few ids: an import of ten years would make thousands of them.
 		if day < today-nearDays || day > today+1 {
 			return t.addFarIDs(ctx, project, day, ids)
 		}
@@ -44,6 +45,7 @@ func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids
 		t.beginDay(k)
 	}
 	for _, id := range ids {
+		// Before the commit: if that fails, the filter has an id too many, which costs a look-up in vain and is never wrong.
 		t.b.ids.add(project, day, id)
 	}
 	if t.b.moving[k] {
@@ -82,6 +84,7 @@ func (t *sqliteBulkTx) removeIDs(ctx context.Context, project int64, day int32, 
 		var n int
 		found, err := sqldb.One(ctx, t, look, args, &n)
 		if err == nil && !found {
+			// Whether the day is empty was read in this transaction, and nobody else writes, so it holds at the commit.
 			if t.emptied == nil {
 				t.emptied = map[projectDay]bool{}
 			}
@@ -102,6 +105,7 @@ func (t *sqliteBulkTx) removeIDs(ctx context.Context, project int64, day int32, 
 		}
 	}
 	k := projectDay{project, day}
+	// A day without a filter has nothing to drop.
 	if !t.b.live[k] && !t.begun[k] {
 		return nil
 	}
@@ -131,6 +135,7 @@ func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) 
 	if !t.b.live[k] {
 		return nil, nil // deleted since
 	}
+	// Set in memory and not undone if the transaction fails: ids that go to both places meanwhile are found once all the same.
 	t.b.moving[k] = true
 	if after == nil {
 		after = []byte{}
@@ -152,6 +157,8 @@ func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) 
 	if err != nil {
 		return nil, err
 	}
+	// A slice that is not full was the last. Only with it, in one transaction, the day stops being one that has a
+	// filter: until then its ids are found by day, from then on by far_event.
 	if len(ids) == idSlice {
 		return ids[len(ids)-1][:], nil
 	}

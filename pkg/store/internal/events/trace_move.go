@@ -30,6 +30,7 @@ import (
 //
 // A session that its sender started under the very id of the trace is not provisional, and keeps its events.
 func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
+	// A provisional session has the id of its trace.
 	from, to := t.trace, t.session
 	if target, ok, err := AliasOf(ctx, tx, t.project, to); err != nil {
 		return err
@@ -105,6 +106,8 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if o.first == noFirst { // its events were deleted
 		o.first, o.last = sessionEvent.Start, sessionEvent.End
 	}
+	// Sums can be added as they are. Everything else of the row is a minimum, a maximum or a rank, which the upsert
+	// compares with what the session has.
 	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, implicit: implicitAll, runID: o.runID}
 	if o.userMS != nil {
 		d.user, d.userMS = sessionEvent.UserProperties, o.userMS
@@ -112,6 +115,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	// What the session event of T showed, S may show where it has nothing better.
 	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
 	if rootMS != nil {
+		// The whole event, since the new session may take its name and source from it.
 		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
 		if err != nil {
 			return err
@@ -124,6 +128,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if rank == rankHint {
 		d.hint.Name = sessionEvent.Name
 	}
+	// The row of the new session must be there before events are moved: SQLite's events name its number.
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
 	}
@@ -131,12 +136,15 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
+	// The session event goes after the others have moved, and before the row of its session, by which it is found in SQLite.
 	if err := w.s.erase(ctx, tx, sessionEvent); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.ID(from)); err != nil {
 		return err
 	}
+	// From here on a reader who asks for the old id finds the events under the new one. All of it is one
+	// transaction, so nobody sees them under both or under neither.
 	if _, err := tx.Exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
 		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.ID(from), tx.ID(to)); err != nil {
 		return err
@@ -206,6 +214,7 @@ func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error 
 		}
 		before := *old
 		before.Event.SessionID, before.Event.ParentID = now.SessionID, now.ParentID
+		// Their rows have moved already, so only metadata is left to change; the parent is compared as it is after the move.
 		if now.FileUnder(t.former) {
 			if err := w.s.Rewrite(ctx, tx, t.project, &before, &now); err != nil {
 				return err
@@ -252,6 +261,8 @@ func (w *writing) ofTrace(ctx context.Context, tx *Commit, t *traceRow) (list []
 		return nil, err
 	}
 	for _, p := range places {
+		// Read one by one after the list, not while it is read: a connection has one open result. The number is
+		// that of the spans of one trace.
 		e, err := w.s.load(ctx, tx, t.project, p.day, p.id)
 		if fault.IsNotFound(err) {
 			return nil, sqldb.ErrConflict
@@ -267,6 +278,7 @@ func (w *writing) ofTrace(ctx context.Context, tx *Commit, t *traceRow) (list []
 // deltaOf returns what a session gains by events, which come in order of their start.
 func deltaOf(project int64, session uuid.UUID, list []*Stored) *sessionDelta {
 	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), implicit: implicitAll}
+	// The same counting as for events that come, by a writing that is used for nothing else.
 	w := &writing{deltas: map[writer.Key]*sessionDelta{{Project: project, ID: session}: d}}
 	for _, e := range list {
 		h := &head{ev: &e.Event, project: project, session: session, trace: e.trace}
@@ -307,6 +319,7 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil || !ok {
 		return err
 	}
+	// A session that its sender started stays also when it is empty.
 	if left > 0 || implicit != implicitAll {
 		return s.recount(ctx, tx, project, session)
 	}

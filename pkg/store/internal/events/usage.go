@@ -72,6 +72,7 @@ func (u *usage) committed(t eventCounts) {
 	for k, n := range t {
 		p := u.of(k.project)
 		p.changed = true
+		// Reads between two refreshes see this server's own commits at once, and those of others after storedRefresh.
 		if k.typ == typeStored {
 			p.bytes += n
 		}
@@ -88,6 +89,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 		if p.shrunk {
 			wait = countAfterDelete
 		}
+		// A large project takes long to count. With a rest of 50 times that, it is being counted at most 2 % of the time.
 		if (p.changed || p.shrunk) && !now.Before(p.counted.Add(max(wait, countShare*p.took))) {
 			return id, true
 		}
@@ -100,6 +102,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error) {
 	s.usage.mu.Lock()
 	p := s.usage.of(projectID)
+	// Where this process is the only writer, its own sum is right until the rows are counted again.
 	fresh := !p.read.IsZero() && (s.db.Exclusive() || time.Since(p.read) < storedRefresh)
 	n := p.bytes
 	s.usage.mu.Unlock()
@@ -127,12 +130,15 @@ func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err e
 // not there.
 func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 	b, err := s.hooks.Limits(ctx, projectID)
+	// 0 is no limit. A project that is not there is refused elsewhere, with an error that says so.
 	if fault.IsNotFound(err) || err == nil && b.StoredBytes == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	// The check is before the write and not in its transaction: what is under way at the same moment may pass the
+	// limit, by no more than fits into the queues.
 	n, err := s.StoredBytes(ctx, projectID)
 	if err != nil || n < b.StoredBytes {
 		return err
@@ -156,6 +162,7 @@ func (s *Store) countStored(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		// One project after another, and nothing else at the same time: each count reads all rows of a project.
 		for ctx.Err() == nil {
 			project, ok := s.usage.due(time.Now())
 			if !ok {
@@ -239,6 +246,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	there := false
 	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
 		var live int
+		// Held until the commit, so that a project that is being deleted cannot get a row after its rows were deleted.
 		there, err = sqldb.One(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.ForUpdate(""), []any{projectID}, &live)
 		if err != nil || !there {
 			return err
