@@ -497,6 +497,39 @@ test("an event is rated, commented, and put into a dataset", async () => {
   assert.match(await p.page.textContent("dialog"), /was added/);
   const points = await send("GET", "/v1/datapoints?limit=10");
   assert.ok(JSON.stringify(points).includes(event), "the datapoint names its event");
+  await p.page.keyboard.press("Escape");
+  // Another datapoint, of parts of the event.
+  await p.page.click("text=Add to dataset");
+  await p.page.fill("dialog input[required]", `parts ${uuid().slice(0, 8)}`);
+  await p.page.fill("dialog label:has-text('Inputs are') input", "inputs.chat_history");
+  await p.page.fill("dialog label:has-text('Ground truth is') input", "outputs.content");
+  await p.page.waitForFunction(() => [...document.querySelectorAll("dialog pre")].at(-1).textContent.startsWith('{\n  "output": "'));
+  await p.page.fill("dialog label:has-text('Ground truth is') input", "outputs.nothing");
+  await p.page.waitForSelector("dialog .warn");
+  await p.page.fill("dialog label:has-text('Ground truth is') input", "outputs.content");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog [role=status]");
+  const newest = (await send("GET", "/v1/datapoints?limit=1000")).datapoints.filter((d) => d.linked_event === event).find((d) => typeof d.ground_truth?.output === "string");
+  assert.ok(Array.isArray(newest.inputs.input), JSON.stringify(newest));
+  await p.page.keyboard.press("Escape");
+  // A metric of the project is run, and its score kept.
+  const metric = `quick ${uuid().slice(0, 8)}`;
+  await send("POST", "/v1/metrics", { name: metric, type: "EXPRESSION", return_type: "boolean", criteria: "duration < 2000", threshold: { pass_when: true } });
+  await p.page.click("text=Run a metric");
+  await p.page.selectOption("dialog select", `own ${metric}`);
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog [role=status] :text('passed')");
+  await p.flaws("a metric that was run");
+  await p.page.click("text=Keep the score");
+  await p.page.waitForSelector("dialog :text('The score stands')");
+  assert.equal((await send("GET", `/v1/events/${event}/fields/metrics`))[metric], true);
+  await p.page.click("dialog button:has-text('Close')");
+  await p.page.waitForSelector(`.detail .scores li:has-text('${metric}')`);
+  // What would be deleted is counted first.
+  await p.go(`session/${big.session}?e=${big.ids[0]}`, ".detail .event");
+  await p.page.click(".detail [aria-label=Delete]");
+  await p.page.waitForSelector("dialog:has-text('19 events directly below it stay')");
+  await p.page.keyboard.press("Escape");
   await p.check("actions");
   await p.close();
 });

@@ -1356,7 +1356,7 @@ function PairPanel({ pair, ids }) {
 }
 
 // pages/events.tsx
-import { useEffect as useEffect13, useMemo as useMemo4, useRef as useRef8, useState as useState19 } from "./lib.js";
+import { useEffect as useEffect13, useMemo as useMemo5, useRef as useRef8, useState as useState19 } from "./lib.js";
 
 // model/export.ts
 function jsonl(rows) {
@@ -2798,7 +2798,7 @@ function RangePicker({ range, onChange }) {
 }
 
 // pages/annotate.tsx
-import { useEffect as useEffect10, useState as useState14 } from "./lib.js";
+import { useEffect as useEffect10, useMemo as useMemo4, useState as useState14 } from "./lib.js";
 import { Fragment as Fragment7, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
   const [dialog, setDialog] = useState14(null);
@@ -2827,6 +2827,10 @@ function Annotate({ event, session, onChange }) {
       /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
         /* @__PURE__ */ jsx17(Icon, { name: "dataset", small: true }),
         "Add to dataset"
+      ] }),
+      /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", onClick: () => setDialog("metric"), children: [
+        /* @__PURE__ */ jsx17(Icon, { name: "judge", small: true }),
+        "Run a metric"
       ] })
     ] }),
     /* @__PURE__ */ jsx17(Copy, { text: curl, label: "curl" }),
@@ -2836,6 +2840,7 @@ function Annotate({ event, session, onChange }) {
     may && /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx17(Icon, { name: "trash", small: true }) }),
     problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
     dialog === "dataset" && /* @__PURE__ */ jsx17(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "metric" && /* @__PURE__ */ jsx17(RunMetric, { event, onClose: () => setDialog(null), onChange }),
     dialog === "comment" && /* @__PURE__ */ jsx17(Comment, { event, onClose: () => setDialog(null), onChange }),
     dialog === "delete" && /* @__PURE__ */ jsx17(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
@@ -2882,14 +2887,88 @@ function Comment({ event, onClose, onChange }) {
     ] })
   ] }) });
 }
+function RunMetric({ event, onClose, onChange }) {
+  const metrics = useLoaded("metrics", async (signal8) => {
+    const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal8 }), call("v1/metrics/library", { signal: signal8 })]);
+    return { own: own2.metrics, ready: ready2.metrics };
+  });
+  const [chosen, setChosen] = useState14("");
+  const [answer, setAnswer] = useState14(null);
+  const [busy, setBusy] = useState14(false);
+  const [problem, setProblem] = useState14("");
+  const [kept2, setKept] = useState14(false);
+  const own = metrics.value?.own.find((m) => `own ${m.name}` === chosen);
+  const ready = metrics.value?.ready.find((m) => `ready ${m.name}` === chosen);
+  const metric = own ?? ready;
+  const run = async () => {
+    setBusy(true);
+    setProblem("");
+    setAnswer(null);
+    setKept(false);
+    try {
+      const definition = own ? Object.fromEntries(Object.entries(own).filter(([k]) => runFields.has(k))) : { from: ready.name };
+      setAnswer(await call("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  const keep = async () => {
+    const name = metric.name;
+    try {
+      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, metrics: { [name]: answer.result, ...answer.explanation ? { [`${name}_explanation`]: answer.explanation } : {} } } });
+      setKept(true);
+      onChange();
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+  };
+  return /* @__PURE__ */ jsx17(Dialog, { label: "Run a metric", onClose, className: "wide", children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
+    e.preventDefault();
+    void run();
+  }, children: [
+    /* @__PURE__ */ jsx17("h2", { children: "Run a metric over this event" }),
+    metrics.error ? /* @__PURE__ */ jsx17(Problem, { error: metrics.error, retry: metrics.reload }) : /* @__PURE__ */ jsxs16("label", { children: [
+      "Metric",
+      /* @__PURE__ */ jsxs16("select", { class: "input", required: true, value: chosen, onChange: (e) => {
+        setChosen(e.currentTarget.value);
+        setAnswer(null);
+      }, children: [
+        /* @__PURE__ */ jsx17("option", { value: "", children: "Choose…" }),
+        metrics.value && metrics.value.own.length > 0 && /* @__PURE__ */ jsx17("optgroup", { label: "Of this project", children: metrics.value.own.map((m) => /* @__PURE__ */ jsx17("option", { value: `own ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) }),
+        metrics.value && /* @__PURE__ */ jsx17("optgroup", { label: "Ready-made", children: metrics.value.ready.map((m) => /* @__PURE__ */ jsx17("option", { value: `ready ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) })
+      ] })
+    ] }),
+    metric?.description && /* @__PURE__ */ jsx17("p", { class: "secondary", children: metric.description }),
+    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
+    answer && /* @__PURE__ */ jsxs16("div", { class: "notice", role: "status", children: [
+      /* @__PURE__ */ jsxs16("p", { children: [
+        /* @__PURE__ */ jsx17("b", { children: answer.success ? value(answer.result) : "No score" }),
+        answer.passed === true && /* @__PURE__ */ jsx17("span", { class: "good", children: " passed" }),
+        answer.passed === false && /* @__PURE__ */ jsx17("span", { class: "bad", children: " not passed" })
+      ] }),
+      answer.explanation && /* @__PURE__ */ jsx17("p", { class: "wrap", children: answer.explanation }),
+      kept2 && /* @__PURE__ */ jsx17("p", { class: "good", children: "The score stands on the event." })
+    ] }),
+    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Close" }),
+      answer?.success && answer.result !== null && !kept2 && /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: () => void keep(), children: "Keep the score" }),
+      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", disabled: busy || chosen === "", children: busy ? "Running…" : "Run" })
+    ] })
+  ] }) });
+}
+var runFields = /* @__PURE__ */ new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 function AddToDataset({ event, onClose }) {
   const list = useLoaded("datasets", (signal8) => call("v1/datasets?limit=200", { signal: signal8 }));
   const [chosen, setChosen] = useState14("");
   const [name, setName] = useState14("");
   const [problem, setProblem] = useState14("");
   const [done, setDone] = useState14(false);
-  const inputs = asObject(event.inputs, "input");
-  const truth = asObject(event.outputs, "output");
+  const [from, setFrom] = useState14("inputs");
+  const [expected, setExpected] = useState14("outputs");
+  const paths2 = useMemo4(() => pathsOf(event), [event]);
+  const inputs = mapped(event, from, "input");
+  const truth = mapped(event, expected, "output");
   const idOf = (d) => d.id ?? d.dataset_id ?? "";
   const save = async () => {
     setProblem("");
@@ -2922,6 +3001,18 @@ function AddToDataset({ event, onClose }) {
       "Its name",
       /* @__PURE__ */ jsx17("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
+    /* @__PURE__ */ jsx17("datalist", { id: "event-paths", children: paths2.map((p) => /* @__PURE__ */ jsx17("option", { value: p }, p)) }),
+    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs16("label", { children: [
+        "Inputs are",
+        /* @__PURE__ */ jsx17("input", { class: "input", list: "event-paths", value: from, spellcheck: false, onInput: (e) => setFrom(e.currentTarget.value) })
+      ] }),
+      /* @__PURE__ */ jsxs16("label", { children: [
+        "Ground truth is",
+        /* @__PURE__ */ jsx17("input", { class: "input", list: "event-paths", value: expected, spellcheck: false, onInput: (e) => setExpected(e.currentTarget.value) })
+      ] })
+    ] }),
+    [from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === void 0).map((p) => /* @__PURE__ */ jsx17("p", { class: "warn", children: `The event has no ${p}.` }, p)),
     /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
       /* @__PURE__ */ jsxs16("div", { children: [
         /* @__PURE__ */ jsx17("span", { class: "secondary", children: "Inputs of the datapoint" }),
@@ -2940,13 +3031,16 @@ function AddToDataset({ event, onClose }) {
     ] })
   ] }) });
 }
-function asObject(v, name) {
+function mapped(event, path, name) {
+  const v = path.trim() === "" ? void 0 : valueAt(event, path.trim());
   if (typeof v === "object" && v !== null && !Array.isArray(v)) return v;
   return v === void 0 || v === null ? {} : { [name]: v };
 }
 function Delete({ event, session, onClose }) {
   const [problem, setProblem] = useState14("");
   const isSession = event.event_id === session;
+  const counted = useLoaded(session, (signal8) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal8 }));
+  const below = useLoaded(isSession ? null : event.event_id, async (signal8) => (await call("v1/events/search", { method: "POST", signal: signal8, body: { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], projections: ["event_id"], limit: 1 } })).totalEvents);
   const remove = async () => {
     try {
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
@@ -2960,15 +3054,26 @@ function Delete({ event, session, onClose }) {
   return /* @__PURE__ */ jsx17(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs16("div", { class: "form", children: [
     /* @__PURE__ */ jsx17("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
     /* @__PURE__ */ jsxs16("p", { children: [
-      isSession ? "All its events go with it." : "What stands below it stays, as events whose parent is missing.",
+      isSession ? counted.value ? `${plural(counted.value.total - 1, "event")} go with it.` : "All its events go with it." : below.value !== null ? below.value === 0 ? "Nothing stands below it." : `${plural(below.value, "event")} directly below it stay, as events whose parent is missing.` : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
+    (counted.error || below.error) && /* @__PURE__ */ jsx17("p", { class: "warn", children: "What would go could not be counted." }),
     problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
     /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
       /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
       /* @__PURE__ */ jsx17("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
+}
+function pathsOf(event) {
+  const out = [];
+  const walk = (v, path, depth) => {
+    if (out.length >= 200 || v === void 0 || v === null) return;
+    out.push(path);
+    if (depth < 3 && typeof v === "object" && !Array.isArray(v)) for (const [k, child] of Object.entries(v)) walk(child, `${path}.${k}`, depth + 1);
+  };
+  for (const field of ["inputs", "outputs", "feedback", "metadata"]) walk(event[field], field, 1);
+  return out;
 }
 
 // pages/completion.ts
@@ -3389,8 +3494,8 @@ function EventsPage({ completions }) {
   const sort = params.get("sort") ?? "start";
   const ascending = params.get("order") === "asc";
   const selected = params.get("s");
-  const compiled = useMemo4(() => compile(query, "events"), [query]);
-  const filters = useMemo4(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
+  const compiled = useMemo5(() => compile(query, "events"), [query]);
+  const filters = useMemo5(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
   const asked2 = params.get("cols") ?? "";
   const key2 = JSON.stringify([filters, range, asked2, sort, ascending]);
   const [state, setState] = useState19({ rows: [], total: 0, cursor: null, took: 0, key: "" });
@@ -3468,7 +3573,7 @@ function EventsPage({ completions }) {
   ]), [rows, at, selected, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo4(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo5(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
     { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx22("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
     { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
@@ -3649,7 +3754,7 @@ function LoginPage({ code }) {
 }
 
 // pages/session.tsx
-import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo6, useRef as useRef12, useState as useState22 } from "./lib.js";
+import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo7, useRef as useRef12, useState as useState22 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -3830,7 +3935,7 @@ function markWords(element, word) {
 }
 
 // parts/graphview.tsx
-import { useMemo as useMemo5, useState as useState21 } from "./lib.js";
+import { useMemo as useMemo6, useState as useState21 } from "./lib.js";
 
 // model/graph.ts
 var nodeWidth = 180;
@@ -3927,9 +4032,9 @@ function trajectoryOf(tree) {
 // parts/graphview.tsx
 import { jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
-  const graph = useMemo5(() => graphOf(tree), [tree]);
+  const graph = useMemo6(() => graphOf(tree), [tree]);
   const [only, setOnly] = useState21("all");
-  const slow = useMemo5(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
+  const slow = useMemo6(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
   return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
@@ -3977,7 +4082,7 @@ function Edge({ e, faint }) {
   ] });
 }
 function TrajectoryView({ tree, selected, onSelect }) {
-  const t = useMemo5(() => trajectoryOf(tree), [tree]);
+  const t = useMemo6(() => trajectoryOf(tree), [tree]);
   const [by, setBy] = useState21("duration");
   const of = (n) => n[by] ?? 0;
   const most3 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
@@ -4518,20 +4623,20 @@ function Session({ tree, id, view }) {
   const [opened, setOpened] = useState22(none2);
   const [turn, redraw] = useState22(0);
   const [needle, setNeedle] = useState22(null);
-  const whole = useMemo6(() => wholeRange(tree), [tree]);
+  const whole = useMemo7(() => wholeRange(tree), [tree]);
   const [zoomed, setZoomed] = useState22(null);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
-  const critical = useMemo6(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo6(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
+  const critical = useMemo7(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
+  const longest = useMemo7(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
   const rowHeight4 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
   const [showScores, setShowScores] = useState22(false);
   const hits = useHits(id, find);
-  const match = useMemo6(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
-  const rows = useMemo6(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
+  const match = useMemo7(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
+  const rows = useMemo7(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
   useEffect19(() => {
     performance.mark("session:shown");
   }, []);
@@ -4613,7 +4718,7 @@ function Session({ tree, id, view }) {
   }, [rows, tree, match]);
   const root = tree.root;
   const errors = root.errorsBelow || (root.error ? 1 : 0);
-  const calls = useMemo6(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const calls = useMemo7(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
   return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
@@ -4768,14 +4873,14 @@ function matcher(only, find, range, hits) {
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 function Steps({ tree, selected, onVisible, onSelect }) {
-  const steps = useMemo6(() => transcript(tree), [tree]);
+  const steps = useMemo7(() => transcript(tree), [tree]);
   if (steps.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx29("p", { children: "The session has no events below it." }) });
   return /* @__PURE__ */ jsx29(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
   const [upTo, setUpTo] = useState22(threadPage);
-  const calls = useMemo6(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
+  const calls = useMemo7(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal8) => {
     const events2 = [];
@@ -4871,10 +4976,10 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect20, useMemo as useMemo8, useRef as useRef13, useState as useState24 } from "./lib.js";
+import { useEffect as useEffect20, useMemo as useMemo9, useRef as useRef13, useState as useState24 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo7, useState as useState23 } from "./lib.js";
+import { useMemo as useMemo8, useState as useState23 } from "./lib.js";
 import { jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
@@ -4882,7 +4987,7 @@ function SessionPeek({ id, row, onClose }) {
   const [, redraw] = useState23(0);
   const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
   const current = tree.value?.root.id === id ? tree.value : null;
-  const steps = useMemo7(() => current ? transcript(current) : [], [current]);
+  const steps = useMemo8(() => current ? transcript(current) : [], [current]);
   return /* @__PURE__ */ jsxs29("aside", { class: "peek", "aria-label": "Session", children: [
     /* @__PURE__ */ jsxs29("header", { children: [
       /* @__PURE__ */ jsx30(Icon, { name: "session", small: true }),
@@ -4933,7 +5038,7 @@ function SessionsPage() {
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
-  const compiled = useMemo8(() => compile(query, "sessions"), [query]);
+  const compiled = useMemo9(() => compile(query, "sessions"), [query]);
   const key2 = JSON.stringify([query, range, sort, ascending]);
   const [state, setState] = useState24(empty);
   const [error, setError] = useState24(null);
@@ -5044,7 +5149,7 @@ function SessionsPage() {
   ]), [rows, at, selected, query, live, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo8(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo9(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
     { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx31("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
     { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs30(Fragment16, { children: [
@@ -5146,7 +5251,7 @@ function SessionsPage() {
 }
 
 // pages/start.tsx
-import { useEffect as useEffect21, useMemo as useMemo9, useState as useState25 } from "./lib.js";
+import { useEffect as useEffect21, useMemo as useMemo10, useState as useState25 } from "./lib.js";
 
 // model/refusals.ts
 var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
@@ -5346,8 +5451,8 @@ function StartPage() {
   const [chosen, setChosen] = useState25("agent");
   const [found, setFound] = useState25(null);
   const [refused, setRefused] = useState25([]);
-  const opened = useMemo9(() => Date.now(), []);
-  const list = useMemo9(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
+  const opened = useMemo10(() => Date.now(), []);
+  const list = useMemo10(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
   useEffect21(() => {

@@ -1,9 +1,11 @@
 // What a person may do with an event: say whether it was good, put it into a dataset, copy it, delete it.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, serverAddress, text } from "../api/client.ts";
-import type { EventRow } from "../api/types.ts";
+import type { EventPage, EventRow, TreeAnswer } from "../api/types.ts";
 import { addCommands } from "../app/keymap.ts";
 import { go, href } from "../app/router.ts";
+import { valueAt } from "../model/columns.ts";
+import * as format from "../model/format.ts";
 import { me } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -15,7 +17,7 @@ interface Props {
 }
 
 export function Annotate({ event, session, onChange }: Props) {
-  const [dialog, setDialog] = useState<"dataset" | "delete" | "comment" | null>(null);
+  const [dialog, setDialog] = useState<"dataset" | "delete" | "comment" | "metric" | null>(null);
   const [problem, setProblem] = useState("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
@@ -41,6 +43,7 @@ export function Annotate({ event, session, onChange }: Props) {
           <button type="button" class="button plain icon" aria-pressed={rating === false} title="Bad" aria-label="Bad" onClick={() => void rate(false)}><Icon name="thumbDown" small /></button>
           <button type="button" class="button plain" onClick={() => setDialog("comment")}>Comment</button>
           <button type="button" class="button plain" onClick={() => setDialog("dataset")}><Icon name="dataset" small />Add to dataset</button>
+          <button type="button" class="button plain" onClick={() => setDialog("metric")}><Icon name="judge" small />Run a metric</button>
         </>
       )}
       <Copy text={curl} label="curl" />
@@ -50,6 +53,7 @@ export function Annotate({ event, session, onChange }: Props) {
       {may && <button type="button" class="button plain icon danger" title="Delete" aria-label="Delete" onClick={() => setDialog("delete")}><Icon name="trash" small /></button>}
       {problem && <p class="bad" role="alert">{problem}</p>}
       {dialog === "dataset" && <AddToDataset event={event} onClose={() => setDialog(null)} />}
+      {dialog === "metric" && <RunMetric event={event} onClose={() => setDialog(null)} onChange={onChange} />}
       {dialog === "comment" && <Comment event={event} onClose={() => setDialog(null)} onChange={onChange} />}
       {dialog === "delete" && <Delete event={event} session={session} onClose={() => setDialog(null)} />}
     </div>
@@ -88,6 +92,82 @@ function Comment({ event, onClose, onChange }: { event: EventRow; onClose: () =>
   );
 }
 
+interface Metric { name: string; type: string; criteria: unknown; description?: string; metric_id?: string; id?: string }
+
+interface MetricAnswer { success: boolean; loading?: boolean; result: unknown; explanation?: string; passed?: boolean; failure?: string }
+
+/** Runs a metric of the project, or a ready-made one, over the event, and keeps its score if somebody wants it. */
+function RunMetric({ event, onClose, onChange }: { event: EventRow; onClose: () => void; onChange: () => void }) {
+  const metrics = useLoaded("metrics", async (signal) => {
+    const [own, ready] = await Promise.all([call<{ metrics: Metric[] }>("v1/metrics", { signal }), call<{ metrics: Metric[] }>("v1/metrics/library", { signal })]);
+    return { own: own.metrics, ready: ready.metrics };
+  });
+  const [chosen, setChosen] = useState("");
+  const [answer, setAnswer] = useState<MetricAnswer | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const [kept, setKept] = useState(false);
+  const own = metrics.value?.own.find((m) => `own ${m.name}` === chosen);
+  const ready = metrics.value?.ready.find((m) => `ready ${m.name}` === chosen);
+  const metric = own ?? ready;
+  const run = async () => {
+    setBusy(true);
+    setProblem("");
+    setAnswer(null);
+    setKept(false);
+    try {
+      const definition = own ? Object.fromEntries(Object.entries(own).filter(([k]) => runFields.has(k))) : { from: ready!.name };
+      setAnswer(await call<MetricAnswer>("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  const keep = async () => {
+    const name = metric!.name;
+    try {
+      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, metrics: { [name]: answer!.result, ...(answer!.explanation ? { [`${name}_explanation`]: answer!.explanation } : {}) } } });
+      setKept(true);
+      onChange();
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+  };
+  return (
+    <Dialog label="Run a metric" onClose={onClose} className="wide">
+      <form class="form" onSubmit={(e) => { e.preventDefault(); void run(); }}>
+        <h2>Run a metric over this event</h2>
+        {metrics.error ? <Problem error={metrics.error} retry={metrics.reload} /> : (
+          <label>Metric
+            <select class="input" required value={chosen} onChange={(e) => { setChosen(e.currentTarget.value); setAnswer(null); }}>
+              <option value="">Choose…</option>
+              {metrics.value && metrics.value.own.length > 0 && <optgroup label="Of this project">{metrics.value.own.map((m) => <option key={m.name} value={`own ${m.name}`}>{`${m.name} (${m.type})`}</option>)}</optgroup>}
+              {metrics.value && <optgroup label="Ready-made">{metrics.value.ready.map((m) => <option key={m.name} value={`ready ${m.name}`}>{`${m.name} (${m.type})`}</option>)}</optgroup>}
+            </select>
+          </label>
+        )}
+        {metric?.description && <p class="secondary">{metric.description}</p>}
+        {problem && <p class="bad" role="alert">{problem}</p>}
+        {answer && (
+          <div class="notice" role="status">
+            <p><b>{answer.success ? format.value(answer.result) : "No score"}</b>{answer.passed === true && <span class="good"> passed</span>}{answer.passed === false && <span class="bad"> not passed</span>}</p>
+            {answer.explanation && <p class="wrap">{answer.explanation}</p>}
+            {kept && <p class="good">The score stands on the event.</p>}
+          </div>
+        )}
+        <div class="form-end">
+          <button type="button" class="button" onClick={onClose}>Close</button>
+          {answer?.success && answer.result !== null && !kept && <button type="button" class="button" onClick={() => void keep()}>Keep the score</button>}
+          <button class="button primary" type="submit" disabled={busy || chosen === ""}>{busy ? "Running…" : "Run"}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The fields of a metric that a run of it takes; the others say when it runs by itself. */
+const runFields = new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
+
 interface Dataset { id?: string; dataset_id?: string; name: string }
 
 function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void }) {
@@ -96,8 +176,11 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
   const [done, setDone] = useState(false);
-  const inputs = asObject(event.inputs, "input");
-  const truth = asObject(event.outputs, "output");
+  const [from, setFrom] = useState("inputs");
+  const [expected, setExpected] = useState("outputs");
+  const paths = useMemo(() => pathsOf(event), [event]);
+  const inputs = mapped(event, from, "input");
+  const truth = mapped(event, expected, "output");
   const idOf = (d: Dataset) => d.id ?? d.dataset_id ?? "";
   const save = async () => {
     setProblem("");
@@ -126,6 +209,12 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
           </label>
         )}
         {chosen === "" && <label>Its name<input class="input" required value={name} placeholder="regressions" onInput={(e) => setName(e.currentTarget.value)} /></label>}
+        <datalist id="event-paths">{paths.map((p) => <option key={p} value={p} />)}</datalist>
+        <div class="pair">
+          <label>Inputs are<input class="input" list="event-paths" value={from} spellcheck={false} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
+          <label>Ground truth is<input class="input" list="event-paths" value={expected} spellcheck={false} onInput={(e) => setExpected(e.currentTarget.value)} /></label>
+        </div>
+        {[from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === undefined).map((p) => <p key={p} class="warn">{`The event has no ${p}.`}</p>)}
         <div class="pair">
           <div><span class="secondary">Inputs of the datapoint</span><pre class="code short" tabIndex={0}>{JSON.stringify(inputs, null, 2)}</pre></div>
           <div><span class="secondary">Ground truth</span><pre class="code short" tabIndex={0}>{JSON.stringify(truth, null, 2)}</pre></div>
@@ -141,8 +230,9 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
   );
 }
 
-/** Datapoints hold objects: anything else becomes a member of one. */
-function asObject(v: unknown, name: string): Record<string, unknown> {
+/** What a datapoint gets of an event: the value at a path, or nothing. Datapoints hold objects: anything else becomes a member of one. */
+function mapped(event: EventRow, path: string, name: string): Record<string, unknown> {
+  const v = path.trim() === "" ? undefined : valueAt(event, path.trim());
   if (typeof v === "object" && v !== null && !Array.isArray(v)) return v as Record<string, unknown>;
   return v === undefined || v === null ? {} : { [name]: v };
 }
@@ -150,6 +240,10 @@ function asObject(v: unknown, name: string): Record<string, unknown> {
 function Delete({ event, session, onClose }: { event: EventRow; session: string; onClose: () => void }) {
   const [problem, setProblem] = useState("");
   const isSession = event.event_id === session;
+  // What would go, counted before anything does.
+  const counted = useLoaded(session, (signal) => call<TreeAnswer>(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal }));
+  const below = useLoaded(isSession ? null : event.event_id, async (signal) =>
+    (await call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], projections: ["event_id"], limit: 1 } })).totalEvents);
   const remove = async () => {
     try {
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
@@ -164,10 +258,28 @@ function Delete({ event, session, onClose }: { event: EventRow; session: string;
     <Dialog label="Delete" onClose={onClose}>
       <div class="form">
         <h2>{isSession ? "Delete the session with all its events?" : "Delete this event?"}</h2>
-        <p>{isSession ? "All its events go with it." : "What stands below it stays, as events whose parent is missing."} This cannot be undone.</p>
+        <p>
+          {isSession
+            ? counted.value ? `${format.plural(counted.value.total - 1, "event")} go with it.` : "All its events go with it."
+            : below.value !== null ? (below.value === 0 ? "Nothing stands below it." : `${format.plural(below.value, "event")} directly below it stay, as events whose parent is missing.`) : "What stands below it stays, as events whose parent is missing."}
+          {" This cannot be undone."}
+        </p>
+        {(counted.error || below.error) && <p class="warn">What would go could not be counted.</p>}
         {problem && <p class="bad" role="alert">{problem}</p>}
         <div class="form-end"><button type="button" class="button" onClick={onClose}>Cancel</button><button type="button" class="button danger" onClick={() => void remove()}>Delete</button></div>
       </div>
     </Dialog>
   );
+}
+
+/** The paths in an event that a datapoint may be made of, at most 200, three levels deep. */
+function pathsOf(event: EventRow): string[] {
+  const out: string[] = [];
+  const walk = (v: unknown, path: string, depth: number) => {
+    if (out.length >= 200 || v === undefined || v === null) return;
+    out.push(path);
+    if (depth < 3 && typeof v === "object" && !Array.isArray(v)) for (const [k, child] of Object.entries(v)) walk(child, `${path}.${k}`, depth + 1);
+  };
+  for (const field of ["inputs", "outputs", "feedback", "metadata"] as const) walk(event[field], field, 1);
+  return out;
 }
