@@ -25,6 +25,7 @@ var datapoints = Documents{Table: "datapoint", Noun: "datapoint"}
 func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []dataset.Datapoint) (ids []string, err error) {
 	now := s.options.Now()
 	size := 0
+	// Documents are made before the transaction: it may run again, and must give the same ids each time.
 	rows := make([][]any, len(list))
 	byDataset := map[string][]string{}
 	revs := make(map[string]int64, len(list))
@@ -32,12 +33,14 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 		d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: list[i].Doc()}
 		ids, rows[i], revs[d.ID] = append(ids, d.ID), datapoints.row(projectID, d, nil), 1
 		size += len(d.Doc)
+		// A dataset that is named twice gets the datapoint once.
 		for _, link := range dataset.Unique(list[i].Links(false)) {
 			byDataset[link] = append(byDataset[link], d.ID)
 		}
 	}
 	links := slices.Sorted(maps.Keys(byDataset))
 	err = s.changeDatasets(ctx, size, "create datapoints", func(ctx context.Context, c *datasetChange) error {
+		// The datasets are held from here to the commit, so the positions that follow last are free until then.
 		held, last, err := s.roomFor(ctx, c, projectID, links, func(id string) int { return len(byDataset[id]) })
 		if err != nil {
 			return err
@@ -45,8 +48,11 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 		changes := make([]rowChange, len(links))
 		for i, link := range links {
 			changes[i] = rowChange{set: held[link], last: last[link], add: byDataset[link], revs: revs}
+			// The rows hold from the version that this change makes, which nobody can read before it is published.
 			changes[i].set.Version++
 		}
+		// This function runs in the last transaction of the change. On SQLite other transactions have staged rows before it,
+		// which nobody sees until it commits.
 		return c.publish(ctx, projectID, changes, func(ctx context.Context, tx *events.Commit) error {
 			if _, err := events.InsertRows(ctx, tx, datapoints.Table, datapoints.key(), rows); err != nil {
 				return err
@@ -78,6 +84,7 @@ func (s *Store) roomFor(ctx context.Context, c sqldb.Conn, project int64, ids []
 		if last[id], n, err = lastRow(ctx, c, project, id); err != nil {
 			return nil, nil, err
 		}
+		// Counted while the dataset is held, so that two requests cannot pass the bound together.
 		if n+int64(more(id)) > dataset.MaxDatapoints {
 			return nil, nil, fault.New(fault.Invalid, "dataset %s would have more than %d datapoints", id, dataset.MaxDatapoints)
 		}
@@ -96,6 +103,7 @@ func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.P
 	cond := "1 = 1"
 	var args []any
 	if q.IDs != nil {
+		// An empty list of ids matches nothing, unlike none at all.
 		if len(q.IDs) == 0 {
 			return nil, 0, nil
 		}
@@ -133,6 +141,7 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []Document) ([
 	for i, d := range docs {
 		ids[i], at[d.ID] = d.ID, i
 	}
+	// One query for up to IDsPerQuery datapoints. Only rows that hold now count, whatever version of the document was asked for.
 	links := make([][]string, len(docs))
 	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
 		cond, args := s.db.AnyText("r.datapoint_id", 2, group)
@@ -153,6 +162,7 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []Document) ([
 	}
 	for i, d := range docs {
 		list[i] = pointOf(d)
+		// Datasets of this server first, then ids that name none here, as the sender gave them.
 		list[i].LinkedDatasets = slices.Concat(links[i], list[i].LinkedDatasets)
 	}
 	return list, nil
@@ -180,6 +190,7 @@ func (s *Store) holdLinked(ctx context.Context, tx *events.Commit, project int64
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
 		return
 	}
+	// A copy: the transaction may run again with the caller's list.
 	ids := slices.Clone(more)
 	for _, l := range links {
 		ids = append(ids, l.dataset)
@@ -222,6 +233,7 @@ func linksOf(ctx context.Context, tx *events.Commit, project int64, id string) (
 // any. A datapoint that no dataset ever had in this version has no history: nobody could ask for it.
 func keepPoint(ctx context.Context, tx *events.Commit, project int64, d Document) error {
 	var n int
+	// A row of any dataset counts, also one that is closed: an old version of the dataset still shows the datapoint so.
 	needed, err := sqldb.One(ctx, tx, `SELECT 1
 		FROM dataset_row
 		WHERE project_id = $1 AND datapoint_id = $2 AND datapoint_version = $3
@@ -249,6 +261,7 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 		}
 		doc := p.Doc()
 		same := bytes.Equal(doc, d.Doc)
+		// Without LinkedDatasets in the request the links stay as they are; an empty list takes the datapoint out of all of them.
 		add, gone := []string{}, []openRow{}
 		if u.LinkedDatasets != nil {
 			add = slices.DeleteFunc(wanted.Links(false), func(id string) bool {
@@ -257,6 +270,7 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 			gone = slices.DeleteFunc(slices.Clone(links), func(l openRow) bool { return slices.Contains(u.LinkedDatasets, l.dataset) })
 			links = slices.DeleteFunc(links, func(l openRow) bool { return !slices.Contains(u.LinkedDatasets, l.dataset) })
 		}
+		// Before the first write, so that a dataset that is full refuses the request while nothing has changed.
 		_, last, err := s.roomFor(ctx, tx, projectID, add, func(string) int { return 1 })
 		if err != nil {
 			return err
@@ -264,6 +278,7 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 		if changed = !same || len(add)+len(gone) > 0; !changed {
 			return nil
 		}
+		// The old text is kept before the row is overwritten: there is no other copy of it.
 		if !same {
 			if err := keepPoint(ctx, tx, projectID, d); err != nil {
 				return err
@@ -310,6 +325,7 @@ func (s *Store) relink(ctx context.Context, tx *events.Commit, project int64, d 
 		if !r.rewritten {
 			break
 		}
+		// addRows begins behind the position that it is given, so this is the datapoint's own place.
 		if err := next(l.dataset, []int64{l.pos}, l.pos-1, []string{d.ID}); err != nil {
 			return err
 		}
@@ -333,6 +349,7 @@ func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string)
 		if err := s.relink(ctx, tx, projectID, d, held, relinking{gone: links}); err != nil {
 			return err
 		}
+		// The row in deletion makes the rest certain: if this process ends before sweep, the next one deletes the old versions.
 		columns, row := []string{"project_id", "kind", "id"}, []any{projectID, datapoints.Table, id}
 		if _, err := events.InsertRows(ctx, tx, "deletion", columns, [][]any{row}); err != nil {
 			return err

@@ -27,6 +27,7 @@ func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.
 	points = dataset.Unique(points)
 	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: set.Doc()}
 	err = s.changeDatasets(ctx, len(d.Doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, c *datasetChange) error {
+		// The versions that the datapoints have now: the rows name them, so that this version of the dataset shows them so for good.
 		revs, err := s.holdPoints(ctx, c, projectID, points, nil)
 		if err != nil {
 			return err
@@ -91,6 +92,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 				return err
 			}
 		}
+		// A request that is sent again makes no version.
 		if same && change.rows() == 0 {
 			return nil
 		}

@@ -30,6 +30,8 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 	m := metric.Metric{Definition: def, ID: NewDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
 	d := Document{ID: m.ID, Version: 1, Created: m.Created, Doc: m.Row()}
 	err = s.changeMetrics(ctx, 2*len(d.Doc), "create metric", func(ctx context.Context, tx *events.Commit) error {
+		// All changes but those of telemetry share one writer, so two of this server cannot both be the last that fits. Two
+		// servers on one PostgreSQL may pass the bound by one.
 		if err := checkOnline(ctx, tx, projectID, m.ID, &def); err != nil {
 			return err
 		}
@@ -118,6 +120,7 @@ func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p 
 		if err := m.Validate(); err != nil {
 			return err
 		}
+		// A request that is sent again makes no second version with the same text.
 		if bytes.Equal(before, m.Doc()) {
 			return nil
 		}
@@ -167,6 +170,7 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 		v = metric.Version{MetricID: id}
 		found := false
 		err = sqldb.Each(ctx, tx, versionColumns+`project_id = $1 AND metric_id = $2 AND (sha = $3 OR number = $4)`,
+			// A version is named by its number or by the hash of its definition; the hash of two versions may be the same, and so are their definitions then.
 			[]any{projectID, id, name, metric.VersionNumber(name)}, func(scan func(...any) error) (err error) {
 				found = true
 				return scanVersion(scan, &v)

@@ -89,6 +89,7 @@ func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (
 		if taken {
 			return nameTaken(p.Name)
 		}
+		// Cut to milliseconds, as the row has it, so that this answer and a later read are the same.
 		p.UpdatedAt = time.UnixMilli(s.options.Now().UnixMilli())
 		_, err = tx.Exec(ctx, `UPDATE project SET name = $2, description = $3, type = $4, updated_ms = $5 WHERE id = $1`,
 			id, p.Name, p.Description, string(p.Type), p.UpdatedAt.UnixMilli())
@@ -111,6 +112,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 		case err != nil:
 			return nil, 0, err
 		}
+		// The first page has the one project, all others are empty.
 		return []project.Project{p}[min(page-1, 1):], 1, nil
 	}
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM project WHERE deleted_ms = 0`, nil, &total); err != nil {

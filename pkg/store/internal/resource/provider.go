@@ -42,6 +42,7 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 			WHERE project_id = $1`, []any{projectID}, &n, &newest); err != nil {
 			return err
 		}
+		// Two servers that each add the last one that fits may pass the bound by one; nothing depends on it being exact.
 		if n >= provider.MaxPerProject {
 			return fault.New(fault.Invalid, "a project has at most %d providers", provider.MaxPerProject)
 		}

@@ -29,6 +29,7 @@ func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue,
 	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: q.Doc()}
 	q.ID, q.Created = d.ID, d.Created
 	err := s.ChangeDocs(ctx, len(d.Doc), "create queue", func(ctx context.Context, tx *events.Commit) error {
+		// Under the ids by which events are stored: a session may be named by an id that it had before it moved.
 		add, err := s.events.EventsThere(ctx, tx, projectID, "event_ids", ids)
 		if err != nil {
 			return err
@@ -88,6 +89,7 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
 	q queue.Queue, err error) {
 	err = s.ChangeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx *events.Commit) error {
+		// The queue's row is the lock for its items and turns, so what is read from here on holds until the commit.
 		d, err := queues.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -115,6 +117,7 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 				return err
 			}
 		}
+		// Removed before others are added: an event in both lists is in the queue afterwards, without what was said of it before.
 		if err := leaveQueue(ctx, tx, projectID, id, remove); err != nil {
 			return err
 		}
@@ -132,6 +135,7 @@ func (s *Store) DeleteQueue(ctx context.Context, projectID int64, id string) err
 }
 
 func sweepQueue(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
+	// Turns before items, so that no turn is left of an item that is gone, wherever the sweep is interrupted.
 	if more, err = events.DeleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil ||
 		more {
 		return more, err
@@ -196,6 +200,7 @@ func (s *Store) enterQueue(ctx context.Context, tx *events.Commit, project int64
 		return err
 	}
 	now := s.options.Now().UnixMilli()
+	// Positions follow the highest one there is. A position that was freed is not used again, so the order is that of entering.
 	rows := make([][]any, len(ids))
 	for i, id := range ids {
 		rows[i] = []any{

@@ -76,6 +76,7 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 			if err != nil {
 				return err
 			}
+			// The queue has seconds, rows have milliseconds.
 			lease := queueOf(d).Lease * 1000
 			for range maxGone {
 				item, found, err = s.claimOne(ctx, tx, projectID, id, annotator, lease)
@@ -124,6 +125,7 @@ func (s *Store) claimOne(ctx context.Context, tx *events.Commit, project int64, 
 	if err != nil || !found {
 		return item, found, err
 	}
+	// The event is looked for before the claim, so that nobody is given an item that cannot be opened.
 	if _, err := s.events.EventsThere(ctx, tx, project, "", []uuid.UUID{next}); fault.IsNotFound(err) {
 		return item, true, dropItem(ctx, tx, project, id, next)
 	} else if err != nil {

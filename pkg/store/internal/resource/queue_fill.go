@@ -42,6 +42,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		return 0, false, err
 	}
 	waiting, err := waitingIn(ctx, s.db, p.ID, id)
+	// The look stops where it is. Cursors stay, so nothing is passed over; what annotators finish makes room for the next look.
 	if err != nil || waiting >= queue.MaxWaiting {
 		return 0, err == nil, sqldb.WrapError(s.db, err, "count items")
 	}
@@ -52,6 +53,8 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	now := s.options.Now()
 	var found []event.Event
 	changed := false
+	// Several looks, each at another distance from now: a span is stored when it ends, and one that took long has a
+	// start that the first look has already passed.
 	for i := range cursors {
 		end, n, err := s.nextSlice(ctx, p.ID, cursors[i], q.Horizon(i, now))
 		if err != nil {
@@ -139,6 +142,7 @@ func (s *Store) matching(ctx context.Context, project int64, filters []query.Fil
 	from := math.Nextafter(after, math.Inf(1))
 	q := query.Search{Filters: filters, From: &from, To: &until, Limit: query.MaxLimit, HeadOnly: true}
 	for q.Page = 1; ; q.Page++ {
+		// A slice has at most FillSlice events besides those of the same start as its last, so the pages are few.
 		set, err := s.events.Search(ctx, project, q)
 		if err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 		return nil, 0, err
 	}
 	defer end()
+	// A queue that is not there is an error; one without items is an empty list.
 	if _, err := queues.One(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, sqldb.WrapError(s.db, err, "read queue")
 	}
@@ -97,6 +98,7 @@ func (s *Store) queueItems(
 	}
 	err = sqldb.Each(ctx, c, selectTurns+ofQueue+` AND `+cond+` ORDER BY created_ms, annotator`, args, func(scan func(...any) error) error {
 		t, err := scanTurn(scan)
+		// A turn without its item was written after the items were read, outside of a transaction. It is left out.
 		it := items[t.event]
 		if err != nil || it == nil {
 			return err

@@ -97,6 +97,8 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 	known := map[run.Kind]bool{}
 	kind := func(k event.Key) run.Kind { return run.Kind{Name: k.Name, Type: string(k.Type)} }
 	learn := func(_ int, k event.Key) { known[kind(k)] = true }
+	// First without the range of time: a kind whose keys all lie outside it is known all the same, and the
+	// project's keys must not stand in for them.
 	if err := s.events.EachRow(ctx, projectID, events.ScopeRun+r.ID, query.Search{}, "", nil, learn); err != nil {
 		return err
 	}
@@ -113,6 +115,7 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 	}
 	other := map[run.Kind]bool{}
 	for _, k := range kinds {
+		// The empty name stands for all names of a type that did not fit into the run's scope.
 		if !known[k] && !known[run.Kind{Type: k.Type}] {
 			other[k] = true
 		}

@@ -28,6 +28,7 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 		before, err = s.pairable(ctx, projectID, oldRun, &q, filters)
 		other <- err
 	}
+	// Two reads at once need the connections of two, or each could hold some and wait for the other's.
 	if s.events.ReadShare() >= 2*events.ScanConns {
 		go read()
 	} else { // a small share is one run's
@@ -51,6 +52,7 @@ func (s *Store) pairable(
 	q *run.PairQuery,
 	filters []query.Filter,
 ) ([]run.Pairable, error) {
+	// Without the request's filters: they choose events, and must not change which datapoint a session is about.
 	scores, err := s.runScores(ctx, projectID, r, query.Search{})
 	if err != nil {
 		return nil, err

@@ -41,6 +41,8 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 		return run.NewCollector().Scores(), nil
 	}
 	var kinds []run.Kind
+	// The channel has room for the answer, so the goroutine ends even if the scores failed first. It is always
+	// waited for: kinds and the connection of the read belong to this call.
 	other := make(chan error, 1)
 	go func() { // beside the scores: both read many rows
 		var err error
@@ -68,6 +70,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)",
 		query.TypeCode(event.TypeSession), query.SpillMetrics)
 	take := func(e *event.Event, at run.Place) {
+		// All events are added, also those that the filters leave out: they may tell which datapoint their session is about.
 		to.Add(at, run.Scored{Session: e.SessionID, Kind: kindOf(e), Metrics: e.Metrics}, e.Metadata,
 			inRange(e.Start, &q) && match.Match(e))
 	}
@@ -94,6 +97,8 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 		return err
 	}
 	// The other events of sessions whose session event does not name what it is about.
+	// A second pass, for the few sessions whose session event says nothing: all events of a run with many steps
+	// would be read otherwise.
 	return s.runRows(ctx, projectID, to.Unnamed(sessions), plainly("e.run_id IS NOT NULL"), func(h *events.Stored) error {
 		to.AddUnscored(runPlace(&h.Event), h.SessionID, h.Metadata)
 		return nil
@@ -119,6 +124,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 			seen[id] = true
 			list = append(list, id)
 		}
+		// Checked with each session, so that no more than that are ever in memory.
 		if len(list) > run.MaxSessions {
 			return fault.New(fault.Invalid, "run %s has more than %d sessions", r.ID, run.MaxSessions)
 		}
@@ -133,6 +139,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 			return nil, err
 		}
 	}
+	// A session belongs to a run as a whole, by its row, or has single events that name the run; it may be found by both.
 	for _, sql := range []string{
 		`SELECT session_id FROM session WHERE project_id = $1 AND run_id = $2`,
 		`SELECT DISTINCT ` + s.events.Dialect.SessionID() + ` FROM ` + s.events.Dialect.From() + ` WHERE e.project_id = $1 AND e.run_id = $2`,
@@ -153,6 +160,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 
 // listedSessions returns the sessions that a run lists, under the ids that they have now.
 func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
+	// A run keeps the ids that it was told. A session that has moved since is found under the one that it has now.
 	ids := r.Sessions()
 	to, err := s.targets(ctx, projectID, ids)
 	for i, id := range ids {
@@ -220,6 +228,7 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 			WHERE project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
 			var id uuid.UUID
 			err := scan(sqldb.ScanID(&id))
+			// The list of ids that have moved is read first and followed then, not while it is read: following reads as well.
 			to[id] = id
 			return err
 		})
