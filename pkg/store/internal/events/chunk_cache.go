@@ -30,6 +30,7 @@ func (s *Store) payload(ctx context.Context, r *Stored) error {
 	if !errors.Is(err, errNoChunk) {
 		return err
 	}
+	// The row names a chunk that is gone, so the event has changed. Find returns it with the payload that it has now.
 	now, err := s.Find(ctx, s.db, r.project, r.ID)
 	if fault.IsNotFound(err) {
 		return nil
@@ -46,6 +47,7 @@ func (s *Store) chunk(ctx context.Context, c sqldb.Conn, day int32, id int64) ([
 		return raw, nil
 	}
 	var z []byte
+	// On PostgreSQL the day chooses the partition: without it the statement would look into each of them.
 	text, args := `SELECT data FROM chunk WHERE id = $1`, []any{id}
 	if s.bulk.chunksByDay() {
 		text, args = text+` AND day = $2`, append(args, day)

@@ -206,6 +206,7 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 		}
 		// Memory is told after the commit (publish). If the transaction fails, the updates still wait, and memory still says so.
 		w.consumed = append(w.consumed, writer.Key{Project: project, ID: x.id})
+		// The row is gone in both cases: nobody applies it later.
 		if n == 0 || x.created < oldest {
 			continue // another writer applied it, or it waited too long
 		}

@@ -154,6 +154,7 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 	if err != nil {
 		return err
 	}
+	// By what the statement deleted and not by 1: another transaction may have been faster.
 	tx.Counts.add(old.project, old.Type, -gone)
 	if err := tx.removeIDs(ctx, old.project, old.Day, old.ID); err != nil {
 		return err
@@ -265,6 +266,7 @@ func (s *Store) putRecord(ctx context.Context, projectID int64, about uuid.UUID,
 	if err != nil {
 		return false, err
 	}
+	// A failed Put leaves the rows in deletion, for sessions of which there is nothing. The next start takes them off.
 	if err := s.Put(ctx, projectID, b); err != nil {
 		return false, err
 	}

@@ -38,6 +38,7 @@ type chunkRef struct {
 // prefetch brings the chunks of row i and the rows after it into the cache, unless that of row
 // i is there already. Where it cannot, the single reads that follow return the error.
 func (l *eventList) prefetch(ctx context.Context, i int) {
+	// The usual case: an earlier call has read this event's chunk ahead. Then nothing is done but a look at the cache.
 	first := l.chunksOf(ctx, i)
 	missing := false
 	for _, ref := range first {
@@ -50,6 +51,7 @@ func (l *eventList) prefetch(ctx context.Context, i int) {
 	}
 	var want []chunkRef
 	seen := map[int64]bool{}
+	// Neighbours often share a chunk, which is asked for once.
 	for j := i; j < min(i+prefetchEvents, len(l.rows)); j++ {
 		for _, ref := range l.chunksOf(ctx, j) {
 			if seen[ref.chunk] {
@@ -74,6 +76,7 @@ func (l *eventList) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
 	if roll == nil || !r.IsSession() {
 		return refs
 	}
+	// Once for the whole list, and only if it has session events.
 	if l.roots == nil {
 		l.findRoots(ctx)
 	}
@@ -123,6 +126,7 @@ func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok
 		return e, false
 	}
 	raw, err := l.s.chunk(ctx, l.s.db, ref.day, ref.chunk)
+	// The root was rewritten since its place was looked up. It is then read by its key.
 	if err != nil || ref.off > len(raw) {
 		return e, false
 	}

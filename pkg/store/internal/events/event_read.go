@@ -124,6 +124,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	var rows []*Stored
 	for _, id := range ids {
 		r := found[id]
+		// These reads are one by one, and seldom.
 		if r == nil {
 			// Stored by another process, known by another id, or gone.
 			var err error

@@ -38,6 +38,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
 		chunk, off = old.chunk, old.off
 	} else {
+		// Without a payload there is no chunk, and the row names none.
 		h, c := headOf(now, project)
 		if c != nil {
 			id, err := tx.nextChunkID(ctx)
@@ -109,12 +110,14 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	if err != nil {
 		return err
 	}
+	// These only note the difference. What they write follows at the end of the transaction, in one order for all writers.
 	tx.trees.changed(before, after)
 	tx.live.Add(project, now.SessionID, event.ChangeEvent)
 	tx.fields.changed(before, after)
 	if !now.IsSession() { // which follows its events
 		tx.Outbox.add(project, now, now.SessionID)
 	}
+	// A correction turns models into chains and back, which the counts by type must show.
 	if now.Type != old.Type {
 		tx.Counts.add(project, old.Type, -1)
 		tx.Counts.add(project, now.Type, 1)
@@ -128,6 +131,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			return err
 		}
 	}
+	// The session's row names the day of its event, by which the event is found without a search.
 	if now.IsSession() && before.day != after.day {
 		if _, err := tx.Exec(ctx, `UPDATE session
 			SET event_day = $3
@@ -153,6 +157,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			return err
 		}
 	}
+	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
 	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
 		return err
 	}

@@ -115,6 +115,7 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The row has what the reader cannot see elsewhere; everything in the payload is still empty here.
 	e.Type = query.TypeOf(typ)
 	// A parent that is the session itself is stored as NULL, so that a session that moves need not rewrite its roots.
 	if e.ParentID == uuid.Nil && !e.IsSession() {
@@ -144,6 +145,7 @@ func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32
 		}
 		// Uncompressed and from the cache, if a neighbour's payload was read before: one chunk holds many events of a session.
 		raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
+		// Each round needs another update in between, so this ends as soon as nobody writes the event.
 		if errors.Is(err, errNoChunk) && *r.chunk != gone {
 			gone = *r.chunk // an update came between the two reads
 			continue

@@ -22,6 +22,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 			// Telemetry is told to come again later if it cannot wait; a person who names an event that is not there is told that.
 			full = s.pending.full(projectID, s.options.MaxPending)
 		}
+		// In the transaction, which holds the row: two updates of one event follow each other, and neither is lost.
 		old, err := s.Find(ctx, tx, projectID, u.EventID)
 		if fault.IsNotFound(err) {
 			if full != nil {

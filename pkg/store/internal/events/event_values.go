@@ -68,6 +68,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 	reads |= plan.Reads
 	where := plan.Candidates
 	if w.after != nil {
+		// Behind the last candidate read, by start and then by id: the two are the order of the walk, and no two events share them.
 		start := b.Arg(w.after.Value)
 		where += " AND e.start_ms <= " + start + " AND (e.start_ms < " + start + " OR e.event_id < " + b.UUID(w.after.ID) + ")"
 	}

@@ -20,6 +20,7 @@ func (s *Store) Expire(ctx context.Context) {
 			return errors.Join(s.expireLogs(ctx, s.options.Now()), s.sweepLogs(ctx))
 		}},
 	} {
+		// A step that fails does not keep the others from their turn, and is tried again at the next expiry.
 		if err := step.do(ctx); err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn(step.op, zap.Error(err))
 		}

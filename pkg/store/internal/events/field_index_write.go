@@ -237,6 +237,7 @@ func (l *fieldIndexUpdate) list(x *indexedEvent) {
 		return
 	}
 	all := true
+	// Bounded by fieldIndexPaths and fieldIndexDepth, whatever a sender puts into an event.
 	for _, path := range keysOf(x.ev) {
 		all = l.row(b, d, fieldIndexRow{x.key, typ, name, path}, hashPath(h, path), x.day) && all
 	}

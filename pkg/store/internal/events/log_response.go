@@ -87,6 +87,7 @@ func (f *responseIndex) eventOf(ctx context.Context, r *logRow, own uuid.UUID) (
 // from the payload.
 func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, known map[string]responseRef) error {
 	note := func(id string, ref responseRef) {
+		// The order of rows does not matter: before is a total order, and the best of all with one id stays.
 		if old, twice := known[id]; id != "" && (!twice || old.before(ref)) {
 			known[id] = ref
 		}

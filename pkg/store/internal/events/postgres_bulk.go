@@ -50,6 +50,7 @@ func NewPostgresBulk(db *sqldb.Postgres) Bulk {
 }
 
 func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
+	// archive_before is set when the database is made, and never changes: it says in which partition a day is.
 	b.ids, b.today = ids, today
 	if _, err := sqldb.One(ctx, b.db, `SELECT value::integer FROM setting WHERE name = 'archive_before'`, nil, &b.archive); err != nil {
 		return err
@@ -323,6 +324,7 @@ func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk
 		return nil
 	}
 	n := len(chunks)
+	// The data is compressed already, on the callers' goroutines: nothing is computed here while the transaction holds locks.
 	day, id, z := make([]int32, n), make([]int64, n), make([][]byte, n)
 	for i := range chunks {
 		day[i], id[i], z[i] = chunks[i].Day, chunks[i].ID, chunks[i].Z
@@ -357,11 +359,13 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		duplicate                   = make([][]byte, n)
 		span                        = make([]pgtype.UUID, n)
 	)
+	// Pointers where a column may be NULL; an id is NULL if it is zero (idOrNull).
 	for i, h := range heads {
 		e := h.ev
 		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
 		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
 		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
+		// A field that spilled is NULL here. That differs from one that is absent only by its bit in spill.
 		metadata[i] = textPointer(h.inHead(query.SpillMetadata, e.Metadata))
 		metrics[i] = textPointer(h.inHead(query.SpillMetrics, e.Metrics))
 		feedback[i] = textPointer(h.inHead(query.SpillFeedback, e.Feedback))
@@ -377,6 +381,7 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 			target[i] = &h.target
 		}
 		if h.chunk != nil {
+			// Chunks got their ids just before, in the same transaction, so h.chunk.ID is final.
 			o := int32(h.off)
 			chunk[i], off[i] = &h.chunk.ID, &o
 		}
@@ -500,6 +505,7 @@ func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, 
 	text, args := `UPDATE event
 		SET session_id = $3
 		WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
+	// An event whose session was fixed for it alone does not follow its trace. If the whole session moves, it goes with it.
 	if trace != 0 {
 		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}

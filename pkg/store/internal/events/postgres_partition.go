@@ -111,6 +111,7 @@ func (b *postgresBulk) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Today's and tomorrow's partitions are about to be written, however empty they are.
 	for _, n := range list {
 		if n == partitionOf(b.today()) || n == partitionOf(b.today()+1) {
 			continue

@@ -41,6 +41,7 @@ func newGate(connections, share int, wait time.Duration) *gate {
 // enter takes n connections for a read of a project, at most its whole share. release gives them
 // back. fault.Limited if too many wait already, or for too long.
 func (g *gate) enter(ctx context.Context, project int64, n int) (release func(), err error) {
+	// A read that asks for more than a project may ever have would wait for ever.
 	n = min(n, g.share)
 	g.mu.Lock()
 	// Nobody passes a request of the same project that waits: a stream of small reads would keep a large one waiting.
@@ -138,6 +139,7 @@ func (s *Store) HeavyRead(ctx context.Context, project int64, n int) (_ context.
 	if err != nil {
 		return ctx, nil, err
 	}
+	// The time begins once the connections are had; the wait for them has a bound of its own.
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, inHeavyRead{}, true), s.options.ReadTimeout)
 	return ctx, func() { cancel(); release() }, nil
 }

@@ -28,6 +28,7 @@ const maxScanPage = 1_000_000
 // is with filters on the payload, where rows have fields that were too large for their head (spilled), and with an order by what is in
 // the metadata, which no column has.
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	// A scan of payloads reads chunks on a second connection while the first stands in the rows.
 	conns := 1
 	if query.NeedPayload(q.Filters) {
 		conns = ScanConns
@@ -41,11 +42,14 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 }
 
 func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	// A run may list sessions that do not name it. They are looked up once and become part of the query.
 	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
 		return nil, sqldb.WrapError(s.db, err, "search")
 	}
 	b := query.NewBuilder(s.Dialect)
 	plan := query.CompileSearch(b, projectID, &q)
+	// Whether the slower way is taken depends on what is stored, not on the query alone: a project without a single
+	// spilled row never takes it for filters on columns.
 	undecided := len(plan.Residual) > 0
 	if !undecided && plan.Reads != 0 {
 		var err error
@@ -69,6 +73,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	var total int
 	var err error
 	if undecided || q.Sort.Column() == "" {
+		// Beyond this the heap would grow with the page that is asked for. A cursor needs no heap larger than a page.
 		if offset+q.Limit > maxScanPage {
 			return nil, fault.InvalidField("page",
 				"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
@@ -76,6 +81,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 		}
 		keys, total, err = s.scan(ctx, b, plan, &q, offset+q.Limit)
 		if err == nil && offset < len(keys) {
+			// The scan keeps all places up to the end of the page, since it cannot know which come before it until it has seen all.
 			keys = keys[offset:]
 			list, err = s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
 		}
@@ -107,6 +113,7 @@ func lastValue(r *Stored, keys []EventPlace, by query.EventSort) float64 {
 // anySpilled reports whether the project holds rows whose fields in bits SQL cannot see. An index over the few rows that
 // spill at all answers it; the condition repeats the index's own so that it is used.
 func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (bool, error) {
+	// Totals are not in any row of an event, so every session event is one that the database cannot decide.
 	if bits&query.SpillRollup != 0 {
 		return true, nil
 	}
@@ -128,6 +135,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	}
 	args, after := b.Args(), ""
 	n := len(args)
+	// The capacity is cut off, so that the arguments of the page are not those of the count.
 	args = args[:n:n]
 	if q.After != nil {
 		after = fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2)
@@ -143,6 +151,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	if err != nil {
 		return nil, 0, err
 	}
+	// An empty page that is not the first tells nothing: it may lie anywhere behind the last event.
 	if q.After == nil && len(list) < q.Limit && (len(list) > 0 || offset == 0) {
 		return list, offset + len(list), nil // the last page gives the total
 	}
@@ -232,6 +241,7 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, q *
 	if err != nil {
 		return nil, 0, err
 	}
+	// The heap gives the worst first, so the list is filled from its end.
 	best = make([]EventPlace, top.Len())
 	for i := top.Len() - 1; i >= 0; i-- {
 		best[i] = heap.Pop(&top).(EventPlace)
@@ -241,6 +251,7 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, q *
 
 // sortValue returns what a row is sorted by. Metadata that was too large for the head is read with the payload.
 func (s *Store) sortValue(ctx context.Context, r *Stored, by query.EventSort) (float64, error) {
+	// A session event has no cost and no tokens of its own: in an order by these its value is 0, and nothing is read for it.
 	if by.Column() != "" || r.IsSession() || r.Spill&query.SpillMetadata == 0 {
 		return by.Value(&r.Event), nil
 	}
@@ -281,6 +292,7 @@ func (s *Store) decide(ctx context.Context, r *Stored, d *decision) (bool, error
 	if r.off > len(raw) {
 		return false, record.ErrDamaged
 	}
+	// A copy: a row that matches may be kept for the page, and must not hold on to the payload.
 	e := r.Event
 	n, err := record.Read(raw[r.off:], &e)
 	if err != nil {
@@ -302,6 +314,7 @@ func (s *Store) decideAsRead(ctx context.Context, r *Stored, d *decision) (bool,
 // rowsAt reads the head rows at places, in their order.
 func (s *Store) rowsAt(ctx context.Context, projectID int64, at []EventPlace) ([]*Stored, error) {
 	list := make([]*Stored, 0, len(at))
+	// One read for each row of a page, by its key: at most as many as a page has. A row that went meanwhile is left out.
 	for _, p := range at {
 		err := sqldb.Each(
 			ctx,

@@ -66,6 +66,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx *Commit, project int
 	}
 	var c event.Correction
 	if ok {
+		// Read whole: an error that is too long for the row stands in the payload.
 		root, err := s.load(ctx, tx, project, day, id)
 		if fault.IsNotFound(err) {
 			return sqldb.ErrConflict
@@ -80,6 +81,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx *Commit, project int
 	}
 	now := old.Event
 	now.Recorrect(c, false)
+	// An error of the session's own stays: Recorrect only changes one that had followed a root.
 	if sameError(now.Error, old.Error) {
 		return nil
 	}

@@ -123,6 +123,7 @@ func (d *sessionDelta) event() *event.Event {
 // insertImplicitSession stores the session event of an implicit session that a move has just made. Those of sessions that
 // new events make are inserted together with these (insert).
 func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sessionDelta) error {
+	// An event with the id of a session would share its session event's key.
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
 	}
@@ -143,6 +144,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sess
 	if err := tx.insertEvents(ctx, []*head{h}); err != nil {
 		return err
 	}
+	// After the row: the filter may only know ids that are stored, or are about to be in this same transaction.
 	return tx.addIDs(ctx, h.project, h.day, h.ev.ID)
 }
 

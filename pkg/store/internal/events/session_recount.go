@@ -36,6 +36,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	if _, err := sqldb.One(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
 		return err
 	}
+	// Held until the commit: what follows is computed from it and written back.
 	own, err := s.load(ctx, tx, project, day, session)
 	if fault.IsNotFound(err) {
 		return sqldb.ErrConflict // its day changed since the row was read

@@ -70,6 +70,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, flag int, order string) (event.Event, error) {
 	var id uuid.UUID
 	var day int32
+	// The flag is in the row, so the payload of at most one event is read, however many the session has.
 	ok, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
 		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.Dialect.OfSession(), flag, order),
 		[]any{project, s.db.ID(session)}, sqldb.ScanID(&id), &day)
@@ -120,6 +121,7 @@ func (r *rollup) show(e *event.Event) {
 			added.Raw(key, v)
 		}
 	}
+	// What is shown and was not sent is kept apart, so that an export of this server that is imported elsewhere counts nothing twice.
 	e.Totals, e.DerivedDuration = added.Bytes(), r.derived
 	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
 }

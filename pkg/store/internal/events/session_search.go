@@ -57,6 +57,7 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 			return nil, err
 		}
 	}
+	// The session events as any other read gives them, with the roll-up and the payload of their roots.
 	set, err := s.eventSet(ctx, projectID, rows, total, false)
 	if err != nil {
 		return nil, err

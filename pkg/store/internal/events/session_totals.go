@@ -28,6 +28,8 @@ func (t *totals) add(o totals) {
 }
 
 func (t totals) minus(o totals) totals {
+	// Costs are sums of doubles: taking off what was added may leave a rest far below a cent, which RoundCost cuts
+	// off where a cost is shown.
 	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs, t.calls - o.calls,
 		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
 }
@@ -35,6 +37,8 @@ func (t totals) minus(o totals) totals {
 // addTotals changes a session's row by what an event of it changed. The session's times become wider where start and end,
 // Unix milliseconds, are outside them; they are never narrowed here (recount).
 func (s *Store) addTotals(ctx context.Context, tx *Commit, project int64, session uuid.UUID, t totals, start, end float64) error {
+	// Relative to what the row has, so that two transactions that change different events of a session need not
+	// know of each other. No row, no change: the session was deleted meanwhile.
 	_, err := tx.Exec(ctx, `
 		UPDATE session SET
 			num_events = num_events + $3,

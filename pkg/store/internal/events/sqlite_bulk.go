@@ -35,6 +35,7 @@ func NewSQLiteBulk(db *sqldb.SQLite) Bulk {
 // open goes on after the highest chunk id that is stored: ids of chunks that were deleted above it are given out again, which is harmless,
 // since no head names them.
 func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
+	// The writer is not running yet, so nobody else uses these.
 	b.ids, b.today = ids, today
 	_, err := sqldb.One(ctx, b.db, `SELECT coalesce(max(id), 0) FROM chunk`, nil, &b.chunkID)
 	return err
@@ -206,6 +207,7 @@ const (
 )
 
 func (t *sqliteBulkTx) nextChunkID(context.Context) (int64, error) {
+	// The counter is not taken back with the transaction, so an id that readers may have cached is not used again.
 	t.b.chunkID++ // gaps after a rollback are harmless
 	return t.b.chunkID, nil
 }
@@ -243,6 +245,7 @@ func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	args := make([]any, 0, headsPerStatement*sqliteHeadArgs)
 	for len(heads) > 0 {
 		n, text := 1, sqliteHeadOne
+		// Large batches go almost wholly by the long statement; a request of a few events by the short one.
 		if len(heads) >= headsPerStatement {
 			n, text = headsPerStatement, sqliteHeadMany
 		}
@@ -271,6 +274,7 @@ func (h *head) appendSQLite(args []any) []any {
 	if h.duplicateKey != nil {
 		duplicate = h.duplicateKey
 	}
+	// Each value is set only where there is one: a typed nil in an interface would not be NULL.
 	if id := h.spanID(); id != uuid.Nil {
 		span = id[:]
 	}

@@ -65,6 +65,7 @@ type gauges struct {
 
 // observe registers what is read when somebody collects, and costs nothing otherwise.
 func observe(m metric.Meter, read gauges) error {
+	// Gauges are read when an exporter collects, and not when their values change.
 	queue, err := m.Int64ObservableGauge(
 		"spangrove_store_queue_bytes",
 		metric.WithUnit("By"),

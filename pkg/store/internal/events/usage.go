@@ -212,6 +212,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	table := func(table, sum string) string {
 		return `(SELECT CAST(coalesce(sum(` + fmt.Sprint(rowBytes) + sum + `), 0) AS bigint) FROM ` + table + ` WHERE project_id = $1)`
 	}
+	// Texts as the database has them, in bytes; chunks as they are compressed. A chunk that several events share counts once.
 	rows := table("event", texts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
 		` + (
 			SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint)

@@ -50,6 +50,7 @@ func (s *Store) RecordAudit(ctx context.Context, e audit.Entry) {
 		e.At = s.options.Now()
 	}
 	if e.Outcome == audit.Success {
+		// Bounded in length: a request may name a target as long as its body.
 		s.writeAudit(ctx, []audit.Entry{e.Bounded()})
 		return
 	}
@@ -61,6 +62,7 @@ func (s *Store) RecordAudit(ctx context.Context, e audit.Entry) {
 // FlushAudit writes what waits.
 func (s *Store) FlushAudit(ctx context.Context) {
 	s.audit.mu.Lock()
+	// Taken under the lock and written outside of it, so that a slow database does not hold up requests that are refused.
 	list := s.audit.notes.Take()
 	s.audit.mu.Unlock()
 	s.writeAudit(ctx, list)
@@ -88,6 +90,7 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 		s.options.Logger.Info("audit", zap.String("action", e.Action), zap.String("outcome", e.Outcome), zap.String("project_id", e.ProjectID),
 			zap.String("key_id", e.KeyID), zap.String("remote_address", e.Address), zap.String("target", e.Target), zap.Int64("count", e.Count))
 	}
+	// A caller that hangs up must not be able to keep an entry out of the log.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()
 	err := s.ChangeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx *events.Commit) error {
@@ -201,6 +204,7 @@ func (s *Store) ExpireAudit(ctx context.Context) error {
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
 		return sqldb.WrapError(s.db, err, "count audit entries")
 	}
+	// Failures may have half of the log. What they have beyond that goes first; if that is not enough, the oldest of all go.
 	n := min(total-most, max(failures-most/2, 0))
 	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {
 		return err

@@ -92,6 +92,7 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 			return err
 		}
 		doc := c.Doc()
+		// Texts are written by one encoder in one order of members, so equal configurations have equal texts.
 		if changed = !bytes.Equal(doc, d.Doc); !changed {
 			return nil
 		}

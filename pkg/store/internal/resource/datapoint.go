@@ -346,6 +346,7 @@ func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string)
 		if err != nil {
 			return err
 		}
+		// Rows are closed while the datapoint is held, so that no dataset can get it again before it is gone.
 		if err := s.relink(ctx, tx, projectID, d, held, relinking{gone: links}); err != nil {
 			return err
 		}

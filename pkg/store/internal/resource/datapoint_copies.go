@@ -23,6 +23,7 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		return nil, 0, err
 	}
 	defer end()
+	// The id itself first: datapoints may be copies of an event that is deleted already, or of a session under a former id.
 	ids := []uuid.UUID{id}
 	if to, ok, err := events.AliasOf(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, sqldb.WrapError(s.db, err, "find copies")
@@ -71,6 +72,7 @@ const linkedEvent = `(doc ->> 'linked_event')`
 // DeleteCopies deletes the datapoints that Copies lists, and counts them. Each is a deletion of its own, with new versions of its
 // datasets. It asks again until there are none; if it fails on the way, what is deleted stays deleted, and is counted.
 func (s *Store) DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (n int, err error) {
+	// So many ids are in memory at a time, however many copies there are.
 	const slice = 1000
 	for {
 		list, total, err := s.Copies(ctx, projectID, id, slice)

@@ -88,6 +88,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		same := bytes.Equal(doc, d.Doc)
 		var change rowChange
 		if u.Datapoints != nil {
+			// Only rows that must move are closed or added: to add some at the end writes just these.
 			if change, err = s.planRows(ctx, c, projectID, d.ID, dataset.Unique(u.Datapoints)); err != nil {
 				return err
 			}

@@ -88,6 +88,7 @@ func (t Documents) Missing(id string) error {
 func (t Documents) Update(ctx context.Context, tx *events.Commit, project int64, d *Document, now time.Time, columns ...any) error {
 	d.Version++
 	d.Updated = max(now.UnixMilli(), d.since())
+	// Placeholders from $6 on: the first five are the same for every table.
 	set := ""
 	for i, c := range t.Columns {
 		set += fmt.Sprintf(", %s = $%d", c, 6+i)

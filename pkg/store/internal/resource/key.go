@@ -61,6 +61,7 @@ func (s *Store) InsertKey(ctx context.Context, k project.Key) error {
 // with a new key in its configuration has at no time none. Keys that were made by the API or generated stay as they are.
 func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
 	return s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) error {
+		// Without a configured key the hash is empty, which no key has: all configured ones are revoked.
 		hash := []byte{}
 		if k != nil {
 			hash = k.Hash

@@ -170,7 +170,8 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 		v = metric.Version{MetricID: id}
 		found := false
 		err = sqldb.Each(ctx, tx, versionColumns+`project_id = $1 AND metric_id = $2 AND (sha = $3 OR number = $4)`,
-			// A version is named by its number or by the hash of its definition; the hash of two versions may be the same, and so are their definitions then.
+			// A version is named by its number or by the hash of its definition. Two versions may have the same hash; their
+			// definitions are the same then.
 			[]any{projectID, id, name, metric.VersionNumber(name)}, func(scan func(...any) error) (err error) {
 				found = true
 				return scanVersion(scan, &v)
@@ -252,6 +253,7 @@ func (s *Store) addMetricVersion(ctx context.Context, tx *events.Commit, project
 			return err
 		}
 	}
+	// Numbers are never used again: versions are only deleted together with their metric.
 	if _, err := sqldb.One(ctx, tx, `SELECT max(number)
 		FROM metric_version
 		WHERE project_id = $1 AND metric_id = $2`, []any{project, m.ID}, &v.Number); err != nil {

@@ -86,6 +86,7 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 			return fault.New(fault.Conflict, "the first project of a server cannot be deleted")
 		}
 		var n int
+		// A key that was configured or generated is the server's own. Without it, the one who runs the server would be locked out.
 		own, err := sqldb.One(ctx, tx, `SELECT 1
 			FROM api_key
 			WHERE project_id = $1 AND origin <> $2 AND revoked_ms = 0
@@ -109,6 +110,7 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 			WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
 			return err
 		}
+		// From the commit on no request of this server finds the keys. Other servers remember them for a minute at most.
 		if _, err := tx.Exec(ctx, `DELETE FROM api_key WHERE project_id = $1`, id); err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 	item queue.Item, err error) {
 	size := int64(len(a.Scores) + len(a.Comment))
 	err = sqldb.WrapError(s.db, s.events.Change(ctx, projectID, eventID, size, func(ctx context.Context, tx *events.Commit) error {
+		// Before the event's row, as everywhere: whoever fills or claims takes the queue first as well.
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}
@@ -33,6 +34,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 			return err
 		}
 		it := items[eventID]
+		// A removed item keeps its row only so that filters do not bring it back; nobody may say anything of it.
 		if it == nil || it.State == queue.Removed {
 			return queue.Missing(eventID)
 		}
@@ -41,6 +43,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 		if err != nil {
 			return err
 		}
+		// The event is read even if no score changes: an annotation of an event that was deleted meanwhile is refused.
 		old, err := s.events.Find(ctx, tx, projectID, eventID)
 		if err != nil {
 			return err
@@ -50,6 +53,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 				return err
 			}
 		}
+		// The item has put the annotation in place of an earlier one of this person. No other row changes.
 		for _, given := range it.Annotations {
 			if given.Annotator == a.Annotator {
 				if err := putTurn(ctx, tx, projectID, id, turn{event: eventID, state: turnAnnotated, Annotation: given}); err != nil {
@@ -88,6 +92,7 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 			return err
 		}
 		if t.event != of {
+			// Rows come in the order of events, so a new id ends the event before. The last one is added after the loop.
 			if err := all.Add(given); err != nil {
 				return err
 			}

@@ -45,6 +45,7 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error) {
 	ids := make([]uuid.UUID, 0, len(events))
 	for _, text := range events {
+		// The ids come from FindQueueItems. One that is no id matches no item.
 		if event, err := uuid.Parse(text); err == nil {
 			ids = append(ids, event)
 		}

@@ -29,8 +29,8 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 		return r, err
 	}
 	err = s.ChangeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx *events.Commit) error {
-		// Looked for and inserted in one transaction. If another server creates the same run in between, the
-		// insertion fails by the key, the transaction runs again, and finds the run.
+		// A run that is not there cannot be held: if another server creates it between this look and the insertion, Insert
+		// finds its id taken and the caller gets a conflict.
 		d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
 		switch {
 		case err == nil:
@@ -84,6 +84,7 @@ func (s *Store) changeRun(ctx context.Context, tx *events.Commit, projectID int6
 	if err := r.Validate(); err != nil {
 		return r, err
 	}
+	// A run that stays with its dataset keeps the version that it began with, however far the dataset has moved on.
 	if r.DatasetID != dataset {
 		var err error
 		if r.DatasetVersion, err = versionOf(ctx, tx, projectID, r.DatasetID); err != nil {
@@ -124,6 +125,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		return nil, 0, 0, err
 	}
 	defer end()
+	// Counted before the filters are added: a list shows how many there are in all.
 	where, args := " FROM run WHERE project_id = $1", []any{projectID}
 	if _, err := sqldb.One(ctx, s.db, "SELECT count(*)"+where, args, &unfiltered); err != nil {
 		return nil, 0, 0, sqldb.WrapError(s.db, err, "count runs")

@@ -262,6 +262,7 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 				return err
 			}
 			k.Type = string(query.TypeOf(code))
+			// A sender may put anything into names. Beyond the bound kinds are left out, in no defined order.
 			if !seen[k] && len(kinds) < run.MaxKinds {
 				seen[k] = true
 				kinds = append(kinds, k)
