@@ -47,6 +47,7 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		for i, x := range group {
 			texts[i] = x.String()
 		}
+		// Written as in the index, which a condition in other words would not use.
 		cond, args := s.db.AnyText("lower("+linkedEvent+")", 2, texts)
 		err = sqldb.Each(ctx, s.db, `SELECT id
 			FROM datapoint

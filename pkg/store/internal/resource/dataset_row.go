@@ -51,6 +51,7 @@ func (s *Store) planRows(ctx context.Context, from sqldb.Conn, project int64, id
 				return err
 			}
 			c.last, open[point] = pos, rev
+			// One pass in the order of positions, with one list to compare: 10,000 rows and 10,000 datapoints cost 20,000 steps.
 			if kept < len(points) && points[kept] == point {
 				kept++
 			} else {

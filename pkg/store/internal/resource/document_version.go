@@ -43,6 +43,7 @@ func (t Documents) getVersion(ctx context.Context, c sqldb.Conn, project int64, 
 		return d, err
 	}
 	old := Document{ID: id, Version: version}
+	// Times are in the row of each version; only the text may stand in a later one.
 	ok, err := sqldb.One(ctx, c, `SELECT created_ms, updated_ms
 		FROM document_version
 		WHERE project_id = $1 AND kind = $2 AND id = $3 AND version = $4`,

@@ -82,6 +82,7 @@ func (s *Store) LoadMetrics(ctx context.Context, projectID int64, ids []string) 
 
 // OnlineMetrics reads the metrics of a project that run over new events, oldest first.
 func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Metric, error) {
+	// At most MaxOnline are read, which is also how many there may be.
 	ids, _, err := Metrics.Find(ctx, s.db, projectID, "online = 1", nil, metric.MaxOnline, 1)
 	if err != nil {
 		return nil, sqldb.WrapError(s.db, err, "find metrics")

@@ -123,6 +123,7 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 	s.purges.mu.Lock()
 	s.purges.gone[id] = done
 	s.purges.mu.Unlock()
+	// One kick is enough: a pass looks for all projects that need one. It does not wait for a purge that is under way.
 	select {
 	case s.purges.kick <- struct{}{}:
 	default:
@@ -188,6 +189,7 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 		})
 	}
 	for _, slice := range parts {
+		// The closure may run again after a conflict; more is set anew by each try.
 		for more := true; more; {
 			err := s.events.Change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
 				more, err = slice(ctx, tx)
@@ -198,6 +200,7 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 			}
 		}
 	}
+	// Only when the rows are gone: an event that comes in between would fill the caches again.
 	if err := s.events.ForgetProject(ctx, id); err != nil {
 		return err
 	}

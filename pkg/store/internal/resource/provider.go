@@ -30,6 +30,7 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 		if err := change(&p); err != nil {
 			return err
 		}
+		// The text has the sealed key, never the key itself.
 		d.Doc = p.Doc()
 		if !missing {
 			err = providers.Update(ctx, tx, projectID, &d, now)

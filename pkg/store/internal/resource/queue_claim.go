@@ -78,6 +78,8 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 			}
 			// The queue has seconds, rows have milliseconds.
 			lease := queueOf(d).Lease * 1000
+			// Each item without an event costs two deletions, so a transaction ends after a hundred of them and
+			// others get their turn.
 			for range maxGone {
 				item, found, err = s.claimOne(ctx, tx, projectID, id, annotator, lease)
 				if err != nil || !found || item.EventID != uuid.Nil {
@@ -171,6 +173,7 @@ func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, eve
 		if err != nil {
 			return err
 		}
+		// The claim may have been given back already, or been answered: neither is undone by this.
 		if n == 0 {
 			return queue.Unclaimed(annotator, event)
 		}

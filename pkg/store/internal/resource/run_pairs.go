@@ -87,6 +87,7 @@ func (s *Store) pairable(
 		}
 		return nil
 	})
+	// By now the rows are read and their connection is free for these.
 	for _, h := range later {
 		if err != nil {
 			break
