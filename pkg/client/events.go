@@ -350,7 +350,7 @@ func readEvents[T any](ctx context.Context, c *Client, r Request) (*List[T], err
 type ChartQuery struct {
 	Metric          string // the field summed up, such as metadata.cost; duration by default
 	GroupBy         string // a dotted field
-	Bucket          string // minute, hour, day, week or month; hour by default
+	Bucket          string // auto, second, minute, hour, day, week or month, or a step such as 10m; hour by default
 	Aggregation     string // average, sum, count, min, max, median, p50, p75, p90, p95 or p99; average by default
 	DateRange       DateRange
 	Filters         []Filter
@@ -364,6 +364,7 @@ type ChartQuery struct {
 type Chart struct {
 	Points []ChartPoint `json:"events"`
 	Total  int          `json:"totalEvents"` // events that entered
+	Bucket string       `json:"bucket"`      // the name of the bucket
 }
 
 // ChartPoint is a number of a chart.

@@ -258,7 +258,7 @@ func useEvents(t *testing.T, c *client.Client) {
 
 	chart := must(c.Events.Chart(ctx, client.ChartQuery{Metric: "duration", Aggregation: "sum", Bucket: "day", GroupBy: "event_name",
 		Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "search"}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}, DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)}}))(t)
-	equal(t, "chart", *chart, client.Chart{Total: 1, Points: []client.ChartPoint{
+	equal(t, "chart", *chart, client.Chart{Total: 1, Bucket: "day", Points: []client.ChartPoint{
 		{Bucket: start.Truncate(24 * time.Hour), Group: client.Ptr("search"), Value: client.Ptr(12.5), Count: 1}}})
 	values := must(c.Events.Values(ctx, client.ValueQuery{Field: "event_name", Prefix: "SEA", DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)}, Limit: 3,
 		Filters: []client.Filter{client.AnyOf([]client.Filter{{Field: "event_type", Operator: client.IsAnyOf, Value: []string{client.EventTool}}}, []client.Filter{{Field: client.FieldText, Operator: client.MatchesWords, Value: "nowhere"}})}}))(t)

@@ -15,17 +15,61 @@ import (
 // repeats is two buckets.
 type Bucket string
 
-// The buckets.
+// The buckets. There are also the steps between them, by their lengths: 5s, 10s, 30s, 5m, 10m, 30m, 3h, 6h and 12h, which begin with a whole
+// minute, hour or day of the clocks, and again where clocks are changed.
 const (
+	Second Bucket = "second"
 	Minute Bucket = "minute"
 	Hour   Bucket = "hour"
 	Day    Bucket = "day"
 	Week   Bucket = "week" // from Monday
 	Month  Bucket = "month"
+
+	// Auto is the bucket that goes with the range of a chart (see Fit).
+	Auto Bucket = "auto"
 )
 
+// lengths are the buckets of the clock. A day is a multiple of each.
+var lengths = map[Bucket]time.Duration{
+	Second: time.Second, "5s": 5 * time.Second, "10s": 10 * time.Second, "30s": 30 * time.Second,
+	Minute: time.Minute, "5m": 5 * time.Minute, "10m": 10 * time.Minute, "30m": 30 * time.Minute,
+	Hour: time.Hour, "3h": 3 * time.Hour, "6h": 6 * time.Hour, "12h": 12 * time.Hour,
+}
+
+// fitting are the buckets that Fit chooses from, with their lengths, shortest first.
+var fitting = []struct {
+	bucket Bucket
+	length time.Duration
+}{
+	{Second, lengths[Second]}, {"5s", lengths["5s"]}, {"10s", lengths["10s"]}, {"30s", lengths["30s"]},
+	{Minute, lengths[Minute]}, {"5m", lengths["5m"]}, {"10m", lengths["10m"]}, {"30m", lengths["30m"]},
+	{Hour, lengths[Hour]}, {"3h", lengths["3h"]}, {"6h", lengths["6h"]}, {"12h", lengths["12h"]},
+	{Day, 24 * time.Hour}, {Week, 7 * 24 * time.Hour},
+}
+
+// fitBuckets is how many buckets a range has at most, but for months.
+const fitBuckets = 120
+
+// Fit returns the shortest bucket of which a range has at most 120; a day for a range that is open towards the past. The bounds are in
+// Unix milliseconds; a range without an end ends now.
+func Fit(from, to *float64, now time.Time) Bucket {
+	if from == nil {
+		return Day
+	}
+	end := float64(now.UnixMilli())
+	if to != nil {
+		end = *to
+	}
+	for _, f := range fitting {
+		if end-*from <= fitBuckets*float64(f.length.Milliseconds()) {
+			return f.bucket
+		}
+	}
+	return Month
+}
+
 var bucketNames = map[string]Bucket{
-	"minute": Minute, "minutes": Minute, "1m": Minute, "hour": Hour, "hours": Hour, "1h": Hour,
+	"auto": Auto, "second": Second, "seconds": Second, "1s": Second, "minute": Minute, "minutes": Minute, "1m": Minute, "hour": Hour, "hours": Hour, "1h": Hour,
 	"day": Day, "days": Day, "1d": Day, "week": Week, "weeks": Week, "1w": Week, "month": Month, "months": Month, "1M": Month,
 }
 
@@ -37,18 +81,21 @@ func ParseBucket(name string) (Bucket, error) {
 	if b, ok := bucketNames[name]; ok {
 		return b, nil
 	}
-	return "", fault.InvalidField("bucket", "unknown bucket %.40q; must be one of minute, hour, day, week, month", name)
+	if lengths[Bucket(name)] != 0 {
+		return Bucket(name), nil
+	}
+	return "", fault.InvalidField("bucket", "unknown bucket %.40q; must be one of auto, second, minute, hour, day, week, month, "+
+		"5s, 10s, 30s, 5m, 10m, 30m, 3h, 6h, 12h", name)
 }
 
 // Start returns the beginning of the bucket that t falls into, in the zone. It is not later than t.
 func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	y, m, d := t.Date()
+	if length := lengths[b]; length != 0 {
+		return clockStart(t, onClock(t)%length)
+	}
 	switch b {
-	case Minute:
-		return clockStart(t, time.Duration(t.Second())*time.Second+time.Duration(t.Nanosecond()))
-	case Hour:
-		return clockStart(t, time.Duration(t.Minute())*time.Minute+time.Duration(t.Second())*time.Second+time.Duration(t.Nanosecond()))
 	case Week:
 		d -= (int(t.Weekday()) + 6) % 7
 	case Month:
@@ -59,11 +106,8 @@ func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
 
 // Next returns the beginning of the bucket after the one that begins at start, which is later.
 func (b Bucket) Next(start time.Time) time.Time {
-	switch b {
-	case Minute:
-		return clockEnd(start, time.Minute-time.Duration(start.Second())*time.Second)
-	case Hour:
-		return clockEnd(start, time.Hour-time.Duration(start.Minute())*time.Minute-time.Duration(start.Second())*time.Second)
+	if length := lengths[b]; length != 0 {
+		return clockEnd(start, length-onClock(start)%length)
 	}
 	y, m, d := start.Date()
 	months, days := 0, 1
@@ -80,6 +124,12 @@ func (b Bucket) Next(start time.Time) time.Time {
 			return next // else the date does not exist
 		}
 	}
+}
+
+// onClock returns what the clocks of t's zone show.
+func onClock(t time.Time) time.Duration {
+	h, m, s := t.Clock()
+	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second + time.Duration(t.Nanosecond())
 }
 
 // dayStart returns the first instant at which the clocks of a zone show a date, or a later one if they
@@ -164,19 +214,17 @@ const lastChange = 4_102_444_800_000 // 2100
 func (b Bucket) unit(zone *time.Location, from, to float64) (size, origin float64) {
 	const day = 86_400_000
 	if zone == time.UTC {
-		switch b {
-		case Minute:
-			return 60_000, 0
-		case Hour:
-			return 3_600_000, 0
-		case Week:
+		switch {
+		case lengths[b] != 0:
+			return float64(lengths[b].Milliseconds()), 0
+		case b == Week:
 			return 7 * day, 4 * day // 1970 began on a Thursday
 		}
 		return day, 0
 	}
 	sizes := unitSizes
-	if b == Minute {
-		sizes = sizes[2:]
+	for lengths[b]%sizes[0] != 0 {
+		sizes = sizes[1:]
 	}
 	// fit takes a length of which d is a multiple.
 	fit := func(d time.Duration) {

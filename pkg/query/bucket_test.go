@@ -119,7 +119,7 @@ func TestBucketsOfAllZones(t *testing.T) {
 			}
 		}
 		for _, change := range changes {
-			for _, b := range []Bucket{Minute, Hour} {
+			for _, b := range []Bucket{"10s", Minute, "10m", Hour, "3h"} {
 				if err := checkBuckets(b, zone, change.Add(-3*time.Hour), change.Add(3*time.Hour), []time.Time{change}); err != nil {
 					t.Errorf("%s: %s: %v", name, b, err)
 				}
@@ -163,4 +163,25 @@ func checkBuckets(b Bucket, zone *time.Location, from, to time.Time, changes []t
 		}
 	}
 	return nil
+}
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_800_000_000_000)
+	for span, want := range map[time.Duration]Bucket{
+		0: Second, 2 * time.Minute: Second, 15 * time.Minute: "10s", time.Hour: "30s", 24 * time.Hour: "30m", 7 * 24 * time.Hour: "3h",
+		30 * 24 * time.Hour: "6h", 60 * 24 * time.Hour: "12h", 120 * 24 * time.Hour: Day, 121 * 24 * time.Hour: Week, 3 * 365 * 24 * time.Hour: Month,
+	} {
+		from := float64(now.Add(-span).UnixMilli())
+		if got := Fit(&from, nil, now); got != want {
+			t.Errorf("the last %s: %s, want %s", span, got, want)
+		}
+		to := float64(now.UnixMilli())
+		if got := Fit(&from, &to, now.Add(time.Hour)); got != want {
+			t.Errorf("%s that are over: %s, want %s", span, got, want)
+		}
+	}
+	if got := Fit(nil, nil, now); got != Day {
+		t.Errorf("all time: %s", got)
+	}
 }

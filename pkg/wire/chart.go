@@ -23,7 +23,8 @@ var chartNames = map[string]string{
 //	                  an event is that of a metric ("accuracy" is "metrics.accuracy"), or of
 //	                  cost and tokens ("cost" is "metadata.cost")
 //	groupBy           a field
-//	bucket            minute, hour (default), day, week, month, and their short forms
+//	bucket            second, minute, hour (default), day, week, month, and their short forms, a step between them (query.Bucket), or
+//	                  auto, the one that goes with the range
 //	aggregation       average (default), sum, count, min, max, median, p50 … p99
 //	only_experiments  only events of experiment runs
 //	fill              also the buckets without events
@@ -71,6 +72,9 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	}
 	if c.Bucket, err = query.ParseBucket(asked.Bucket); err != nil {
 		return nil, err
+	}
+	if c.Bucket == query.Auto {
+		c.Bucket = query.Fit(c.From, c.To, now)
 	}
 	if c.Aggregation, err = query.ParseAggregation(asked.Aggregation, "aggregation"); err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func zone(name string) (*time.Location, error) {
 }
 
 // AppendChart writes a chart's answer: {"events": [{"bucket", "group", "value", "count"}],
-// "totalEvents"}. A point has a group only where c asks for groups; it is null for events without the field. A bucket
+// "totalEvents", "bucket"}; the last is the name of the bucket, which auto has chosen. A point has a group only where c asks for groups; it is null for events without the field. A bucket
 // is the time at which it begins, in the chart's zone.
 func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessage {
 	dst = append(dst, `{"events":[`...)
@@ -153,5 +157,7 @@ func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessa
 	}
 	dst = append(dst, `],"totalEvents":`...)
 	dst = rawjson.AppendNumber(dst, float64(a.Total))
+	dst = append(dst, `,"bucket":`...)
+	dst = rawjson.AppendString(dst, string(c.Bucket))
 	return append(dst, '}')
 }

@@ -411,7 +411,7 @@ async function look(text3, signal8) {
       throw error;
     }
   }
-  const named = call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
+  const named2 = call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
   const worded = call("v1/events/search", { method: "POST", signal: signal8, body: {
     filters: [{ field: "text", operator: "contains", value: text3 }, { field: "event_type", operator: "is not", value: "session" }],
     dateRange: contentsRange,
@@ -420,7 +420,7 @@ async function look(text3, signal8) {
     snippets: true,
     projections: ["session_id", "event_name", "event_type"]
   } });
-  const [sessions, events2] = await Promise.all([named, worded]);
+  const [sessions, events2] = await Promise.all([named2, worded]);
   return [
     ...sessions.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
     ...events2.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text3 })) }))
@@ -2730,8 +2730,8 @@ function bounds(range, now) {
   return { from: now - Number(match[1]) * unit, to: null };
 }
 function rangeLabel(range) {
-  const named = ranges.find(([id]) => id === range);
-  if (named) return named[1];
+  const named2 = ranges.find(([id]) => id === range);
+  if (named2) return named2[1];
   const { from, to } = bounds(range, Date.now());
   const show2 = (ms) => ms === null ? "now" : new Date(ms).toLocaleString(void 0, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
   return `${show2(from)} – ${show2(to)}`;
@@ -3149,23 +3149,28 @@ async function ask(of, field, prefix, limit, filters, range, signal8) {
 // pages/histogram.tsx
 import { useRef as useRef7, useState as useState16 } from "./lib.js";
 import { jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
-var sizes = [["minute", 6e4], ["hour", 36e5], ["day", 864e5], ["week", 6048e5]];
+var named = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5, month: 2592e6 };
+function lengthOf(bucket) {
+  const unit = { s: 1e3, m: 6e4, h: 36e5 }[bucket.slice(-1)];
+  return named[bucket] ?? (unit ? Number.parseInt(bucket) * unit : 36e5);
+}
 function Histogram({ range, filters, onRange, turn }) {
   const now = useRef7(Date.now());
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
-  const [bucket, size] = sizes.find(([, ms]) => span !== null && span / ms <= 200) ?? sizes[2];
   const key2 = from === null ? null : JSON.stringify([range, filters, turn]);
   const chart = useLoaded(key2, async (signal8) => {
     now.current = Date.now();
-    const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket, filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return readBuckets(await call(`v1/events/chart?${params}`, { signal: signal8 }));
+    const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
+    return call(`v1/events/chart?${params}`, { signal: signal8 });
   });
   const [drag, setDrag] = useState16(null);
   const box = useRef7(null);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
-  const points = chart.value ?? [];
+  const bucket = chart.value?.bucket ?? "hour";
+  const size = lengthOf(bucket);
+  const points = (chart.value?.events ?? []).map((p) => ({ start: Date.parse(p.bucket), count: p.value ?? 0 })).filter((p) => p.count > 0);
   const most3 = Math.max(1, ...points.map((p) => p.count));
   const x = (t) => Math.min(1e3, Math.max(0, (t - from) / span * 1e3));
   const timeAt = (clientX) => {
@@ -3198,23 +3203,12 @@ function Histogram({ range, filters, onRange, turn }) {
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
           const height = Math.max(1, p.count / most3 * 46);
-          return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
+          return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
         }),
         drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
       ]
     }
   ) });
-}
-function readBuckets(answer) {
-  const out = [];
-  const list = Array.isArray(answer) ? answer : typeof answer === "object" && answer !== null ? Object.values(answer).find(Array.isArray) : [];
-  for (const row of list ?? []) {
-    const at = row.bucket ?? row.start ?? row.time ?? row.timestamp;
-    const n = row.value ?? row.count ?? row.metric;
-    const start = typeof at === "number" ? at : typeof at === "string" ? Date.parse(at) : NaN;
-    if (!Number.isNaN(start) && typeof n === "number" && n > 0) out.push({ start, count: n });
-  }
-  return out;
 }
 
 // pages/views.tsx

@@ -15,7 +15,7 @@ func (a *app) charts() *cobra.Command {
 		text("metric", "metric", "the field that is summed up, such as duration or metadata.cost"),
 		text("aggregation", "func", "average, sum, count, min, max, median, p50, p75, p90, p95 or p99"),
 		text("group-by", "groupBy", "a field, one line a value"),
-		text("bucket", "bucketing", "minute, hour, day, week or month"),
+		text("bucket", "bucketing", "auto, second, minute, hour, day, week or month, or a step such as 10m"),
 		value("date-range", "dateRange", `which events, such as {"relative": "7d"}`),
 		value("filters", "query", "filters as JSON, or @FILE"),
 	}

@@ -104,7 +104,7 @@ func (a *app) eventChart() *cobra.Command {
 	for _, f := range []queryFlag{
 		{"metric", "metric", "the `FIELD` that is summed up, or the name of a metric; duration if left out"},
 		{"aggregation", "aggregation", "`HOW`: average, sum, count, min, max, median, p75, p90, p95 or p99; average if left out"},
-		{"bucket", "bucket", "how long a `SPAN` of time is: minute, hour, day, week or month; hour if left out"},
+		{"bucket", "bucket", "how long a `SPAN` of time is: auto, second, minute, hour, day, week or month, or a step such as 10m; hour if left out"},
 		{"group-by", "groupBy", "a number for each value of this `FIELD`"},
 		{"timezone", "timezone", "where days, weeks and months begin, such as Europe/Berlin; UTC if left out"},
 	} {

@@ -7,29 +7,35 @@ import { useLoaded } from "../parts/common.tsx";
 import { bounds } from "../parts/range.tsx";
 
 interface ChartAnswer {
-  buckets?: { start?: string | number; time?: string | number; value?: number; count?: number }[];
-  data?: Record<string, unknown>[];
+  events: { bucket: string; value: number | null }[];
+  bucket: string; // its name
 }
 
-/** Buckets that the API knows, with their length in milliseconds. */
-const sizes: [string, number][] = [["minute", 60_000], ["hour", 3_600_000], ["day", 86_400_000], ["week", 604_800_000]];
+/** How long the buckets are that have names, in milliseconds; those of other names say it: 10s, 30m, 3h. */
+const named: Record<string, number> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
+
+function lengthOf(bucket: string): number {
+  const unit = { s: 1000, m: 60_000, h: 3_600_000 }[bucket.slice(-1)];
+  return named[bucket] ?? (unit ? Number.parseInt(bucket) * unit : 3_600_000);
+}
 
 export function Histogram({ range, filters, onRange, turn }: { range: string; filters: ApiFilter[]; onRange: (range: string) => void; turn: number }) {
   const now = useRef(Date.now());
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
-  const [bucket, size] = sizes.find(([, ms]) => span !== null && span / ms <= 200) ?? sizes[2]!;
   const key = from === null ? null : JSON.stringify([range, filters, turn]);
   const chart = useLoaded(key, async (signal) => {
     now.current = Date.now();
-    const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket, filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return readBuckets(await call<ChartAnswer>(`v1/events/chart?${params}`, { signal }));
+    const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
+    return call<ChartAnswer>(`v1/events/chart?${params}`, { signal });
   });
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const box = useRef<SVGSVGElement>(null);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
-  const points = chart.value ?? [];
+  const bucket = chart.value?.bucket ?? "hour";
+  const size = lengthOf(bucket);
+  const points = (chart.value?.events ?? []).map((p) => ({ start: Date.parse(p.bucket), count: p.value ?? 0 })).filter((p) => p.count > 0);
   const most = Math.max(1, ...points.map((p) => p.count));
   const x = (t: number) => Math.min(1000, Math.max(0, ((t - from) / span) * 1000));
   const timeAt = (clientX: number) => {
@@ -50,22 +56,10 @@ export function Histogram({ range, filters, onRange, turn }: { range: string; fi
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
           const height = Math.max(1, (p.count / most) * 46);
-          return <rect key={p.start} class="bar" x={left} y={48 - height} width={width} height={height}><title>{`${format.time(p.start).slice(0, 16)}: ${format.count(p.count)}`}</title></rect>;
+          return <rect key={p.start} class="bar" x={left} y={48 - height} width={width} height={height}><title>{`${format.time(p.start).slice(0, 19)}: ${format.count(p.count)}`}</title></rect>;
         })}
         {drag && <rect class="drag" x={Math.min(x(drag[0]), x(drag[1]))} y="0" width={Math.abs(x(drag[1]) - x(drag[0]))} height="48" />}
       </svg>
     </div>
   );
-}
-
-function readBuckets(answer: unknown): { start: number; count: number }[] {
-  const out: { start: number; count: number }[] = [];
-  const list = Array.isArray(answer) ? answer : typeof answer === "object" && answer !== null ? Object.values(answer).find(Array.isArray) : [];
-  for (const row of (list ?? []) as Record<string, unknown>[]) {
-    const at = row.bucket ?? row.start ?? row.time ?? row.timestamp;
-    const n = row.value ?? row.count ?? row.metric;
-    const start = typeof at === "number" ? at : typeof at === "string" ? Date.parse(at) : NaN;
-    if (!Number.isNaN(start) && typeof n === "number" && n > 0) out.push({ start, count: n });
-  }
-  return out;
 }
