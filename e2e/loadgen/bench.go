@@ -27,17 +27,17 @@ type Result struct {
 }
 
 type benchArgs struct {
-	n, conc, batch, big int
-	maxCheck, reps      int
-	seed                uint64
-	interleave, gzip    bool
-	root                string
-	visible, settle     time.Duration
+	n, senders, batch, big int
+	maxCheck, reps         int
+	seed                   uint64
+	interleave, gzip       bool
+	root                   string
+	visible, settle        time.Duration
 }
 
 const (
-	verifyConc = 4
-	queryTime  = 10 * time.Second // longest time for all repeats of one query
+	verifyReaders = 4
+	queryTime     = 10 * time.Second // longest time for all repeats of one query
 )
 
 // baseTime is when the load's hour begins: it ends just before now.
@@ -45,7 +45,7 @@ func baseTime() time.Time { return time.Now().Add(-70 * time.Minute).Truncate(ti
 
 // run starts a server with an empty store, loads it, checks it, asks it, and
 // restarts it on what it stored.
-func run(ctx context.Context, s *Spec, a *benchArgs) *Result {
+func run(ctx context.Context, s *ServerSpec, a *benchArgs) *Result {
 	res := &Result{Name: s.Name, When: time.Now(), N: a.n}
 	if err := measureServer(ctx, s, a, res); err != nil {
 		res.Err = err.Error()
@@ -53,7 +53,7 @@ func run(ctx context.Context, s *Spec, a *benchArgs) *Result {
 	return res
 }
 
-func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) error {
+func measureServer(ctx context.Context, s *ServerSpec, a *benchArgs, res *Result) error {
 	dir := filepath.Join(a.root, s.Name)
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -68,7 +68,7 @@ func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) erro
 		}
 	}
 	defer os.RemoveAll(dir)
-	sv := &server{spec: s, dir: dir, log: filepath.Join(a.root, s.Name+".log")}
+	sv := &testedServer{spec: s, dir: dir, log: filepath.Join(a.root, s.Name+".log")}
 	if err := sv.prepare(); err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) erro
 	for _, d := range s.Data {
 		data = append(data, sv.expand(d))
 	}
-	ask := newAPI(s.Query, s.Token)
-	g := NewGen(a.seed, a.n, a.big, baseTime(), time.Hour, "default")
+	ask := newQueryAPI(s.Query, s.Token)
+	g := NewSpanGenerator(a.seed, a.n, a.big, baseTime(), time.Hour, "default")
 	time.Sleep(500 * time.Millisecond) // until the start is digested
-	res.IdlePSS = measure(sv.pids(), true).PSS
-	disk, cpu := du(data, s.WALDirs...), measure(sv.pids(), false).CPU
-	memory := watch(sv.pids())
-	res.Load, err = Load(ctx, g, LoadOpts{Mode: s.Mode, Endpoint: s.Addr, Token: s.Token, Conc: a.conc, Batch: a.batch,
+	res.IdlePSS = measureProcesses(sv.pids(), true).PSS
+	disk, cpu := diskUsage(data, s.WALDirs...), measureProcesses(sv.pids(), false).CPU
+	memory := sampleMemory(sv.pids())
+	res.Load, err = Load(ctx, g, LoadOpts{Mode: s.Mode, Endpoint: s.Addr, Token: s.Token, Senders: a.senders, Batch: a.batch,
 		Interleave: a.interleave, Gzip: a.gzip, Retries: 50, MaxTime: time.Duration(s.MaxLoadSeconds * float64(time.Second))})
 	if err != nil {
 		memory.stop()
@@ -95,10 +95,10 @@ func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) erro
 	}
 	total := float64(res.Load.Acked) + float64(g.Big)
 	res.Verify = Verify(ctx, ask, g, verifyOpts{
-		acked: res.Load.ackedBy, lastAck: res.Load.LastAck, timeout: a.visible, maxCheck: a.maxCheck, conc: verifyConc,
+		acked: res.Load.ackedBy, lastAck: res.Load.LastAck, timeout: a.visible, maxCheck: a.maxCheck, readers: verifyReaders,
 		onVisible: func() {
 			time.Sleep(a.settle)
-			res.CPUPer100k = (measure(sv.pids(), false).CPU - cpu) / total * 1e5
+			res.CPUPer100k = (measureProcesses(sv.pids(), false).CPU - cpu) / total * 1e5
 			res.PeakPSS = memory.stop()
 		},
 	})
@@ -108,10 +108,10 @@ func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) erro
 	case res.Verify.Visible >= 0:
 		res.Rate = float64(res.Load.Acked) / (res.Load.Seconds + res.Verify.Visible)
 	}
-	res.DiskPerSpan = float64(du(data, s.WALDirs...)-disk) / total
+	res.DiskPerSpan = float64(diskUsage(data, s.WALDirs...)-disk) / total
 	for _, p := range data {
 		for _, d := range s.WALDirs {
-			res.WALBytes += du([]string{filepath.Join(p, d)})
+			res.WALBytes += diskUsage([]string{filepath.Join(p, d)})
 		}
 	}
 	if !ask.none() {

@@ -23,7 +23,7 @@ const (
 type LoadOpts struct {
 	Mode       string // otlp-grpc, otlp-http
 	Endpoint   string // host:port for gRPC, base URL or full URL for HTTP
-	Conc       int
+	Senders    int
 	Batch      int // spans per request, rounded to whole traces
 	Interleave bool
 	Gzip       bool
@@ -36,7 +36,8 @@ type LoadOpts struct {
 // LoadResult is what the load reports.
 type LoadResult struct {
 	Mode, Shape string
-	Conc, Batch int
+	Senders     int `json:"Conc"` // the name that earlier results have
+	Batch       int
 	Sent        int64          `json:"spans_offered"`
 	Acked       int64          `json:"spans_acked"`
 	Rejected    int64          `json:"spans_rejected"`
@@ -57,7 +58,7 @@ type LoadResult struct {
 
 // loadRun is one load while it is being sent.
 type loadRun struct {
-	gen            *Gen
+	gen            *SpanGenerator
 	opts           LoadOpts
 	tracesPerBatch int
 	units          int64
@@ -71,15 +72,15 @@ type loadRun struct {
 }
 
 // Load sends the whole run (big trace first, outside the clock) and reports.
-func Load(ctx context.Context, g *Gen, o LoadOpts) (*LoadResult, error) {
-	o.Conc = max(1, o.Conc)
+func Load(ctx context.Context, g *SpanGenerator, o LoadOpts) (*LoadResult, error) {
+	o.Senders = max(1, o.Senders)
 	if o.Timeout == 0 {
 		o.Timeout = defaultSendLimit
 	}
 	run := &loadRun{gen: g, opts: o, tracesPerBatch: max(1, (o.Batch+spansPerTrace/2)/spansPerTrace)}
 	run.units = int64(g.Units(run.tracesPerBatch, o.Interleave))
 	run.res = &LoadResult{
-		Mode: o.Mode, Shape: "whole", Conc: o.Conc, Batch: o.Batch,
+		Mode: o.Mode, Shape: "whole", Senders: o.Senders, Batch: o.Batch,
 		Errors: map[string]int{}, ackedBy: make([]int32, g.Traces+1),
 	}
 	if o.Interleave {
@@ -94,7 +95,7 @@ func Load(ctx context.Context, g *Gen, o LoadOpts) (*LoadResult, error) {
 		run.deadline = run.res.FirstSend.Add(o.MaxTime)
 	}
 	var workers sync.WaitGroup
-	for range o.Conc {
+	for range o.Senders {
 		s, closeSender, err := newSender(g, &run.opts)
 		if err != nil {
 			return nil, err

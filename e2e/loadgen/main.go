@@ -51,7 +51,7 @@ func bench(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("bench", flag.ExitOnError)
 	a := benchArgs{seed: 1}
 	fs.IntVar(&a.n, "n", 199980, "spans to send (multiples of 60 end on a whole trace)")
-	fs.IntVar(&a.conc, "c", 4, "concurrent senders")
+	fs.IntVar(&a.senders, "c", 4, "concurrent senders")
 	fs.IntVar(&a.batch, "b", 100, "spans per request, rounded to whole traces of 12 on average")
 	fs.IntVar(&a.big, "big", 5000, "also send one trace of so many spans first, outside the clock")
 	fs.BoolVar(&a.interleave, "interleave", false, "mix the spans of many traces in end order, as a batching exporter does")
@@ -74,7 +74,7 @@ func bench(ctx context.Context, args []string) error {
 	}
 	var results []*Result
 	for _, file := range strings.Split(*specs, ",") {
-		s, err := readSpec(file)
+		s, err := readServerSpec(file)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func bench(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	return table(os.Stdout, results)
+	return printTable(os.Stdout, results)
 }
 
 func sink(args []string) error {

@@ -94,8 +94,8 @@ func TestEverySpanArrivesOnce(t *testing.T) {
 	for _, mode := range []string{"otlp-grpc", "otlp-http"} {
 		for _, interleave := range []bool{false, true} {
 			s, grpcAddr, httpURL := newFake(t, 0)
-			g := NewGen(1, 3000, 500, baseTime(), time.Hour, "default")
-			o := LoadOpts{Mode: mode, Endpoint: httpURL, Conc: 3, Batch: 100, Interleave: interleave}
+			g := NewSpanGenerator(1, 3000, 500, baseTime(), time.Hour, "default")
+			o := LoadOpts{Mode: mode, Endpoint: httpURL, Senders: 3, Batch: 100, Interleave: interleave}
 			if mode == "otlp-grpc" {
 				o.Endpoint = grpcAddr
 			}
@@ -106,7 +106,7 @@ func TestEverySpanArrivesOnce(t *testing.T) {
 			if r.Acked != 3000 || len(s.spans) != 3500 || r.Failed != 0 {
 				t.Errorf("%s interleave=%v: acknowledged %d, arrived %d, failed %d", mode, interleave, r.Acked, len(s.spans), r.Failed)
 			}
-			v := Verify(t.Context(), newAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: 5 * time.Second, conc: 4})
+			v := Verify(t.Context(), newQueryAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: 5 * time.Second, readers: 4})
 			if v.Lost != 0 || v.Visible < 0 || v.Expected != 3500 || v.Count != 3500 {
 				t.Errorf("%s: %+v", mode, v)
 			}
@@ -116,12 +116,12 @@ func TestEverySpanArrivesOnce(t *testing.T) {
 
 func TestVerifySeesLoss(t *testing.T) {
 	s, grpcAddr, httpURL := newFake(t, 10)
-	g := NewGen(1, 1200, 0, baseTime(), time.Hour, "default")
-	r, err := Load(t.Context(), g, LoadOpts{Mode: "otlp-grpc", Endpoint: grpcAddr, Conc: 2, Batch: 100})
+	g := NewSpanGenerator(1, 1200, 0, baseTime(), time.Hour, "default")
+	r, err := Load(t.Context(), g, LoadOpts{Mode: "otlp-grpc", Endpoint: grpcAddr, Senders: 2, Batch: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := Verify(t.Context(), newAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: time.Second, conc: 2})
+	v := Verify(t.Context(), newQueryAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: time.Second, readers: 2})
 	if want := int64(1200 - len(s.spans)); v.Lost != want || v.Visible != -1 {
 		t.Errorf("lost %d, want %d; %+v", v.Lost, want, v)
 	}
@@ -130,7 +130,7 @@ func TestVerifySeesLoss(t *testing.T) {
 func TestSameSeedSameBytes(t *testing.T) {
 	base := time.Unix(1700000000, 0)
 	bytes := func(seed uint64) string {
-		g := NewGen(seed, 600, 0, base, time.Hour, "p")
+		g := NewSpanGenerator(seed, 600, 0, base, time.Hour, "p")
 		var spans []span
 		for tr := range g.Traces {
 			spans = g.Spans(tr, spans)

@@ -27,7 +27,7 @@ type retryable struct{ error }
 
 type grpcSender struct {
 	c       ptraceotlp.GRPCClient
-	g       *Gen
+	g       *SpanGenerator
 	headers metadata.MD
 	gzip    bool
 }
@@ -56,7 +56,7 @@ func (s *grpcSender) send(ctx context.Context, b batch) (int64, int, error) {
 
 type httpSender struct {
 	c   *http.Client
-	g   *Gen
+	g   *SpanGenerator
 	o   *LoadOpts
 	url string
 	buf bytes.Buffer
@@ -119,7 +119,7 @@ func (s *httpSender) send(ctx context.Context, b batch) (int64, int, error) {
 }
 
 // newSender returns a sender, and a function that closes its connections.
-func newSender(g *Gen, o *LoadOpts) (sender, func(), error) {
+func newSender(g *SpanGenerator, o *LoadOpts) (sender, func(), error) {
 	switch o.Mode {
 	case "otlp-grpc":
 		conn, err := grpc.NewClient(o.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),

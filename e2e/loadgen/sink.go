@@ -19,10 +19,11 @@ type fileSink struct {
 	ptraceotlp.UnimplementedGRPCServer
 	f    *os.File
 	sync bool
-	ch   chan put
+	ch   chan waitingRequest
 }
 
-type put struct {
+// waitingRequest is a request that waits for the write and the sync that it shares with others.
+type waitingRequest struct {
 	b    []byte
 	done chan error
 }
@@ -54,7 +55,7 @@ func (s *fileSink) loop() {
 
 func (s *fileSink) put(b []byte) error {
 	d := make(chan error, 1)
-	s.ch <- put{b, d}
+	s.ch <- waitingRequest{b, d}
 	return <-d
 }
 
@@ -71,7 +72,7 @@ func runSink(addr, file string, sync bool) error {
 	if err != nil {
 		return err
 	}
-	s := &fileSink{f: f, sync: sync, ch: make(chan put, 64)}
+	s := &fileSink{f: f, sync: sync, ch: make(chan waitingRequest, 64)}
 	go s.loop()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -29,7 +29,7 @@ type verifyOpts struct {
 	lastAck   time.Time // when the last of them was
 	timeout   time.Duration
 	maxCheck  int // traces to fetch and compare; 0: all
-	conc      int
+	readers   int
 	onVisible func() // runs before traces are compared; may be nil
 }
 
@@ -43,7 +43,7 @@ const (
 // Verify waits until the acknowledged spans can be read: by count and by
 // fetching a spread of traces; then fetches up to
 // maxCheck traces by id and compares with what was acknowledged.
-func Verify(ctx context.Context, a *api, g *Gen, o verifyOpts) *VerifyResult {
+func Verify(ctx context.Context, a *queryAPI, g *SpanGenerator, o verifyOpts) *VerifyResult {
 	v := &verification{api: a, gen: g, opts: o, res: &VerifyResult{Visible: -1, Count: -1}}
 	for t, n := range o.acked {
 		v.res.Expected += int64(n)
@@ -68,8 +68,8 @@ func Verify(ctx context.Context, a *api, g *Gen, o verifyOpts) *VerifyResult {
 
 // verification is one Verify under way.
 type verification struct {
-	api    *api
-	gen    *Gen
+	api    *queryAPI
+	gen    *SpanGenerator
 	opts   verifyOpts
 	traces []int // with acknowledged spans
 
@@ -137,7 +137,7 @@ func (v *verification) compare(ctx context.Context) {
 	check := v.selected()
 	var next, lost, short, extra, failed, acked atomic.Int64
 	var workers sync.WaitGroup
-	for range v.opts.conc {
+	for range v.opts.readers {
 		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -200,7 +200,7 @@ type namedQuery struct {
 }
 
 // Queries measures each kind of read, one at a time, on an idle server.
-func Queries(ctx context.Context, a *api, g *Gen, reps int, perKind time.Duration) (out []QueryResult) {
+func Queries(ctx context.Context, a *queryAPI, g *SpanGenerator, reps int, perKind time.Duration) (out []QueryResult) {
 	kinds := []namedQuery{
 		{"trace_12", func(i int) (int, error) { return a.trace(ctx, g, (i*37*5+4)%max(5, g.Traces/5*5)) }},
 		{"latest_50", func(int) (int, error) { return a.latest(ctx, 50) }},

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Spec describes one server under test. Words may hold ${DIR}, the run's own
+// ServerSpec describes one server under test. Words may hold ${DIR}, the run's own
 // data directory, and variables of the environment.
-type Spec struct {
+type ServerSpec struct {
 	Name    string            `json:"name"`
 	Env     map[string]string `json:"env"`
 	Prepare [][]string        `json:"prepare"` // run to their end before the first start
-	Start   []Proc            `json:"start"`   // started in this order
+	Start   []ProcessSpec     `json:"start"`   // started in this order
 	Data    []string          `json:"data"`    // what disk use is summed over
 	WALDirs []string          `json:"wal_dirs"`
 	Mode    string            `json:"mode"`
@@ -31,29 +31,31 @@ type Spec struct {
 	MaxLoadSeconds float64 `json:"max_load_s"`
 }
 
-// Proc is one process of a server.
-type Proc struct {
+// ProcessSpec is one process of a server.
+type ProcessSpec struct {
 	Argv  []string `json:"argv"`
 	Ready string   `json:"ready"` // URL answering 2xx, or tcp:host:port
 	Keep  bool     `json:"keep"`  // left running over the restart (a database)
 	Stop  string   `json:"stop"`  // INT or TERM (default)
 }
 
-type running struct {
+// runningProcess is a process that was started and not yet stopped. done is closed when it has ended.
+type runningProcess struct {
 	cmd  *exec.Cmd
-	p    Proc
+	p    ProcessSpec
 	done chan struct{}
 }
 
-type server struct {
-	spec  *Spec
+// testedServer is a server under test: the processes of its spec, in the order of their start.
+type testedServer struct {
+	spec  *ServerSpec
 	dir   string
 	log   string
-	procs []*running
+	procs []*runningProcess
 }
 
-// readSpec reads a file and puts the environment's values in place.
-func readSpec(file string) (*Spec, error) {
+// readServerSpec reads a file and puts the environment's values in place.
+func readServerSpec(file string) (*ServerSpec, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -64,15 +66,15 @@ func readSpec(file string) (*Spec, error) {
 		}
 		return os.Getenv(k)
 	})
-	s := &Spec{}
+	s := &ServerSpec{}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	return s, d.Decode(s)
 }
 
-func (sv *server) expand(v string) string { return strings.ReplaceAll(v, "${DIR}", sv.dir) }
+func (sv *testedServer) expand(v string) string { return strings.ReplaceAll(v, "${DIR}", sv.dir) }
 
-func (sv *server) env() []string {
+func (sv *testedServer) env() []string {
 	e := os.Environ()
 	for k, v := range sv.spec.Env {
 		e = append(e, k+"="+sv.expand(v))
@@ -80,7 +82,7 @@ func (sv *server) env() []string {
 	return e
 }
 
-func (sv *server) prepare() error {
+func (sv *testedServer) prepare() error {
 	for _, a := range sv.spec.Prepare {
 		var argv []string
 		for _, x := range a {
@@ -97,7 +99,7 @@ func (sv *server) prepare() error {
 
 // start runs the processes that are not up yet and returns the seconds until
 // the last one answered.
-func (sv *server) start() (float64, error) {
+func (sv *testedServer) start() (float64, error) {
 	var took float64
 	for i, p := range sv.spec.Start {
 		if i < len(sv.procs) && sv.procs[i] != nil {
@@ -120,14 +122,14 @@ func (sv *server) start() (float64, error) {
 			return 0, err
 		}
 		f.Close()
-		r := &running{cmd: c, p: p, done: make(chan struct{})}
+		r := &runningProcess{cmd: c, p: p, done: make(chan struct{})}
 		go func() { c.Wait(); close(r.done) }()
 		if i < len(sv.procs) {
 			sv.procs[i] = r
 		} else {
 			sv.procs = append(sv.procs, r)
 		}
-		for !up(p.Ready) {
+		for !isReady(p.Ready) {
 			select {
 			case <-r.done:
 				b, _ := os.ReadFile(sv.log)
@@ -143,7 +145,9 @@ func (sv *server) start() (float64, error) {
 	return took, nil
 }
 
-func up(u string) bool {
+// isReady reports whether a process answers at u: a URL with 2xx, or tcp:host:port with a connection.
+// A process without a place to ask is ready at once.
+func isReady(u string) bool {
 	if u == "" {
 		return true
 	}
@@ -163,7 +167,7 @@ func up(u string) bool {
 	return r.StatusCode/100 == 2
 }
 
-func (sv *server) pids() (p []int) {
+func (sv *testedServer) pids() (p []int) {
 	for _, r := range sv.procs {
 		if r != nil {
 			p = append(p, r.cmd.Process.Pid)
@@ -173,10 +177,10 @@ func (sv *server) pids() (p []int) {
 }
 
 // stop ends all processes; stopOwn those that are not marked keep.
-func (sv *server) stop()    { sv.end(func(Proc) bool { return true }) }
-func (sv *server) stopOwn() { sv.end(func(p Proc) bool { return !p.Keep }) }
+func (sv *testedServer) stop()    { sv.end(func(ProcessSpec) bool { return true }) }
+func (sv *testedServer) stopOwn() { sv.end(func(p ProcessSpec) bool { return !p.Keep }) }
 
-func (sv *server) end(which func(Proc) bool) {
+func (sv *testedServer) end(which func(ProcessSpec) bool) {
 	for i := len(sv.procs) - 1; i >= 0; i-- {
 		r := sv.procs[i]
 		if r == nil || !which(r.p) {
@@ -186,7 +190,7 @@ func (sv *server) end(which func(Proc) bool) {
 		if r.p.Stop == "INT" {
 			sig = syscall.SIGINT
 		}
-		kids := tree([]int{r.cmd.Process.Pid})
+		kids := processTree([]int{r.cmd.Process.Pid})
 		r.cmd.Process.Signal(sig)
 		select {
 		case <-r.done:

@@ -7,9 +7,9 @@ import (
 	"text/tabwriter"
 )
 
-// table prints the results, a column a server. Ratios are to the first one. The
+// printTable prints the results, a column a server. Ratios are to the first one. The
 // error tells of servers that failed or lost what they had acknowledged.
-func table(w io.Writer, rs []*Result) error {
+func printTable(w io.Writer, rs []*Result) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(name string, cell func(r *Result) string) {
 		fmt.Fprint(tw, name, "\t")

@@ -12,17 +12,19 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// rng is splitmix64: tiny, seedable from (seed, trace, span), so any batch can
+// randomSource is splitmix64: tiny, seedable from (seed, trace, span), so any batch can
 // be produced again without the ones before it.
-type rng struct{ s uint64 }
+type randomSource struct{ s uint64 }
 
-func mix(a, b, c uint64) rng {
-	r := rng{a*0x9e3779b97f4a7c15 ^ b*0xbf58476d1ce4e5b9 ^ c*0x94d049bb133111eb}
+// seededRandom returns the random source of three numbers, such as seed, trace and span: neighbours have
+// nothing in common.
+func seededRandom(a, b, c uint64) randomSource {
+	r := randomSource{a*0x9e3779b97f4a7c15 ^ b*0xbf58476d1ce4e5b9 ^ c*0x94d049bb133111eb}
 	r.next()
 	return r
 }
 
-func (r *rng) next() uint64 {
+func (r *randomSource) next() uint64 {
 	r.s += 0x9e3779b97f4a7c15
 	z := r.s
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
@@ -30,7 +32,8 @@ func (r *rng) next() uint64 {
 	return z ^ (z >> 31)
 }
 
-func (r *rng) n(n int) int { return int(r.next() % uint64(n)) }
+// below returns a number from 0 to n-1. The bias of the remainder is far below what a load shows.
+func (r *randomSource) below(n int) int { return int(r.next() % uint64(n)) }
 
 const numUsers = 500
 
@@ -38,72 +41,72 @@ var (
 	models    = []string{"gpt-4o-mini", "gpt-4o", "claude-sonnet-4", "gemini-2.0-flash", "llama-3.3-70b"}
 	providers = []string{"openai", "openai", "anthropic", "gcp.gemini", "groq"}
 	tools     = []string{"search_docs", "get_weather", "run_sql", "read_file", "send_email", "calculator"}
-	// spansPer averages 12.
-	spansPer = []int{6, 18, 9, 15, 12}
+	// traceSizes averages 12.
+	traceSizes = []int{6, 18, 9, 15, 12}
 )
 
 // kind of a generated span.
 type kind uint8
 
 const (
-	kAgent kind = iota
-	kChain
-	kLLM
-	kTool
-	kRetriever
+	kindAgent kind = iota
+	kindChain
+	kindLLM
+	kindTool
+	kindRetriever
 )
 
-var kindName = []string{"AGENT", "CHAIN", "LLM", "TOOL", "RETRIEVER"}
+var kindNames = []string{"AGENT", "CHAIN", "LLM", "TOOL", "RETRIEVER"}
 
 // span is one generated span, before it is turned into OTLP.
 type span struct {
-	trace, idx int // trace index; span index within the trace
-	parent     int // index of the parent within the trace, -1 for the root
-	kind       kind
-	start, end int64 // unix ns
-	inOff      int   // payload position in the pool
-	inLen      int
-	outOff     int
-	outLen     int
-	sys        int // which system prompt
-	tin, tout  int // tokens
-	isErr      bool
+	trace, index              int // trace index; span index within the trace
+	parent                    int // index of the parent within the trace, -1 for the root
+	kind                      kind
+	start, end                int64 // unix ns
+	inputOffset               int   // payload position in the pool
+	inputLength               int
+	outputOffset              int
+	outputLength              int
+	systemPrompt              int // which system prompt
+	inputTokens, outputTokens int // tokens
+	failed                    bool
 }
 
-// Gen makes the same spans for the same seed, size and base time.
-type Gen struct {
-	Seed    uint64
-	Total   int       // spans, without the big trace
-	Traces  int       // traces, without the big trace
-	Base    time.Time // earliest trace start
-	Window  time.Duration
-	Big     int // spans of the one big trace, 0 for none
-	Project string
-	pool    []byte
-	sysp    []string
-	prefix  []int // spans in the first i (mod 5) traces of a cycle
+// SpanGenerator makes the same spans for the same seed, size and base time.
+type SpanGenerator struct {
+	Seed          uint64
+	Total         int       // spans, without the big trace
+	Traces        int       // traces, without the big trace
+	Base          time.Time // earliest trace start
+	Window        time.Duration
+	Big           int // spans of the one big trace, 0 for none
+	Project       string
+	pool          []byte
+	systemPrompts []string
+	spansBefore   []int // spans in the first i (mod 5) traces of a cycle
 }
 
 const poolSize = 48 << 20
 
-func NewGen(seed uint64, total, big int, base time.Time, window time.Duration, project string) *Gen {
-	g := &Gen{Seed: seed, Total: total, Base: base, Window: window, Big: big, Project: project}
+func NewSpanGenerator(seed uint64, total, big int, base time.Time, window time.Duration, project string) *SpanGenerator {
+	g := &SpanGenerator{Seed: seed, Total: total, Base: base, Window: window, Big: big, Project: project}
 	sum := 0
-	for _, n := range spansPer {
-		g.prefix = append(g.prefix, sum)
+	for _, n := range traceSizes {
+		g.spansBefore = append(g.spansBefore, sum)
 		sum += n
 	}
-	g.Traces = total / sum * len(spansPer)
+	g.Traces = total / sum * len(traceSizes)
 	for rest := total % sum; rest > 0; g.Traces++ {
-		rest -= spansPer[g.Traces%len(spansPer)]
+		rest -= traceSizes[g.Traces%len(traceSizes)]
 	}
-	r := mix(seed, 1, 2)
+	r := seededRandom(seed, 1, 2)
 	vocab := make([][]byte, 8192)
 	const cons, vow = "bcdfghjklmnprstvw", "aeiou"
 	for i := range vocab {
 		w := make([]byte, 0, 12)
-		for s := 0; s < 1+r.n(4); s++ {
-			w = append(w, cons[r.n(len(cons))], vow[r.n(len(vow))])
+		for s := 0; s < 1+r.below(4); s++ {
+			w = append(w, cons[r.below(len(cons))], vow[r.below(len(vow))])
 		}
 		vocab[i] = append(w, ' ')
 	}
@@ -123,37 +126,39 @@ func NewGen(seed uint64, total, big int, base time.Time, window time.Duration, p
 		}
 	}
 	for i := 0; i < 16; i++ {
-		o := r.n(poolSize - 1024)
-		g.sysp = append(g.sysp, "You are assistant number "+strconv.Itoa(i)+". "+string(g.pool[o:o+600]))
+		o := r.below(poolSize - 1024)
+		g.systemPrompts = append(g.systemPrompts, "You are assistant number "+strconv.Itoa(i)+". "+string(g.pool[o:o+600]))
 	}
 	return g
 }
 
 // SpansOf returns how many spans trace t has. The big trace is number g.Traces.
-func (g *Gen) SpansOf(t int) int {
+func (g *SpanGenerator) SpansOf(t int) int {
 	if t == g.Traces {
 		return g.Big
 	}
-	n := spansPer[t%len(spansPer)]
-	if left := g.Total - g.firstGlobal(t); left < n {
+	n := traceSizes[t%len(traceSizes)]
+	if left := g.Total - g.firstSpanOf(t); left < n {
 		return left
 	}
 	return n
 }
 
-func (g *Gen) firstGlobal(t int) int { return t/len(spansPer)*60 + g.prefix[t%len(spansPer)] }
+func (g *SpanGenerator) firstSpanOf(t int) int {
+	return t/len(traceSizes)*60 + g.spansBefore[t%len(traceSizes)]
+}
 
-func (g *Gen) TraceID(t int) (id [16]byte) {
-	r := mix(g.Seed, uint64(t)+7, 99)
+func (g *SpanGenerator) TraceID(t int) (id [16]byte) {
+	r := seededRandom(g.Seed, uint64(t)+7, 99)
 	binary.BigEndian.PutUint64(id[:8], r.next()|1<<63)
 	binary.BigEndian.PutUint64(id[8:], r.next())
 	return
 }
 
-func (g *Gen) TraceHex(t int) string { id := g.TraceID(t); return hex.EncodeToString(id[:]) }
+func (g *SpanGenerator) TraceHex(t int) string { id := g.TraceID(t); return hex.EncodeToString(id[:]) }
 
-func (g *Gen) SpanID(t, i int) (id [8]byte) {
-	r := mix(g.Seed, uint64(t)+7, uint64(i)+1000)
+func (g *SpanGenerator) SpanID(t, i int) (id [8]byte) {
+	r := seededRandom(g.Seed, uint64(t)+7, uint64(i)+1000)
 	binary.BigEndian.PutUint64(id[:], r.next()|1)
 	return
 }
@@ -166,45 +171,45 @@ func uuidOf(b [16]byte) string {
 }
 
 // SessionUUID returns the session id of trace t, the value of session.id.
-func (g *Gen) SessionUUID(t int) string { return uuidOf(g.TraceID(t)) }
+func (g *SpanGenerator) SessionUUID(t int) string { return uuidOf(g.TraceID(t)) }
 
-func (g *Gen) User(t int) string {
-	r := mix(g.Seed, uint64(t), 5)
-	return fmt.Sprintf("user-%03d", r.n(numUsers))
+func (g *SpanGenerator) User(t int) string {
+	r := seededRandom(g.Seed, uint64(t), 5)
+	return fmt.Sprintf("user-%03d", r.below(numUsers))
 }
 
 // Spans makes the spans of one trace: a root agent, turns under it, and model,
 // tool and retrieval steps under the turns.
-func (g *Gen) Spans(t int, out []span) []span {
+func (g *SpanGenerator) Spans(t int, out []span) []span {
 	n := g.SpansOf(t)
 	step := int64(g.Window) / int64(g.Traces+1)
 	begin := g.Base.UnixNano() + int64(t)*step
 	base, chain := len(out), 0
 	for i := 0; i < n; i++ {
-		r := mix(g.Seed, uint64(t), uint64(i))
-		s := span{trace: t, idx: i, parent: chain}
+		r := seededRandom(g.Seed, uint64(t), uint64(i))
+		s := span{trace: t, index: i, parent: chain}
 		switch {
 		case i == 0:
-			s.kind, s.parent = kAgent, -1
+			s.kind, s.parent = kindAgent, -1
 		case i%5 == 1:
-			s.kind, s.parent, chain = kChain, 0, i
+			s.kind, s.parent, chain = kindChain, 0, i
 		case i%5 == 2 || i%5 == 4:
-			s.kind = kLLM
+			s.kind = kindLLM
 		case i%5 == 3:
-			s.kind = kTool
+			s.kind = kindTool
 		default:
-			s.kind = kRetriever
+			s.kind = kindRetriever
 		}
 		s.start = begin + int64(i)*50e6
-		s.end = s.start + 20e6 + int64(r.n(25e6))
-		s.inLen, s.outLen = 1024+r.n(7168), 200+r.n(1848)
+		s.end = s.start + 20e6 + int64(r.below(25e6))
+		s.inputLength, s.outputLength = 1024+r.below(7168), 200+r.below(1848)
 		if t == g.Traces { // keep the big trace near 10 MB
-			s.inLen, s.outLen = 1024+r.n(1024), 200+r.n(400)
+			s.inputLength, s.outputLength = 1024+r.below(1024), 200+r.below(400)
 		}
-		s.inOff, s.outOff = r.n(poolSize-9000), r.n(poolSize-9000)
-		s.sys = r.n(16)
-		s.tin, s.tout = s.inLen/4, s.outLen/4
-		s.isErr = r.n(50) == 0
+		s.inputOffset, s.outputOffset = r.below(poolSize-9000), r.below(poolSize-9000)
+		s.systemPrompt = r.below(16)
+		s.inputTokens, s.outputTokens = s.inputLength/4, s.outputLength/4
+		s.failed = r.below(50) == 0
 		out = append(out, s)
 	}
 	// parents end after their children
@@ -218,13 +223,13 @@ func (g *Gen) Spans(t int, out []span) []span {
 
 // input and output text of a span; letters, digits, blanks and dots only, so
 // that it needs no JSON escape.
-func (g *Gen) userText(s *span, b []byte) []byte {
-	return append(b, g.pool[s.inOff:s.inOff+s.inLen]...)
+func (g *SpanGenerator) userText(s *span, b []byte) []byte {
+	return append(b, g.pool[s.inputOffset:s.inputOffset+s.inputLength]...)
 }
 
-func (g *Gen) messages(s *span, b []byte) []byte {
+func (g *SpanGenerator) messages(s *span, b []byte) []byte {
 	b = append(b, `[{"role":"system","content":"`...)
-	b = append(b, g.sysp[s.sys]...)
+	b = append(b, g.systemPrompts[s.systemPrompt]...)
 	b = append(b, `"},{"role":"user","content":"`...)
 	b = g.userText(s, b)
 	return append(b, `"}]`...)
@@ -232,15 +237,15 @@ func (g *Gen) messages(s *span, b []byte) []byte {
 
 // inputJSON returns the span's inputs object. Model steps carry chat messages, the
 // others plain arguments. The text is 1 to 8 KB; messages add 0.6 KB of prompt.
-func (g *Gen) inputJSON(s *span, b []byte) []byte {
+func (g *SpanGenerator) inputJSON(s *span, b []byte) []byte {
 	switch s.kind {
-	case kLLM:
+	case kindLLM:
 		b = append(b, `{"messages":`...)
 		b = g.messages(s, b)
 		return append(b, '}')
-	case kTool:
+	case kindTool:
 		b = append(b, `{"tool":"`...)
-		b = append(b, tools[s.sys%len(tools)]...)
+		b = append(b, tools[s.systemPrompt%len(tools)]...)
 		b = append(b, `","arguments":"`...)
 	default:
 		b = append(b, `{"query":"`...)
@@ -249,24 +254,26 @@ func (g *Gen) inputJSON(s *span, b []byte) []byte {
 	return append(b, `"}`...)
 }
 
-func (g *Gen) outText(s *span) []byte { return g.pool[s.outOff : s.outOff+s.outLen] }
+func (g *SpanGenerator) outputText(s *span) []byte {
+	return g.pool[s.outputOffset : s.outputOffset+s.outputLength]
+}
 
 func (s *span) name() string {
 	switch s.kind {
-	case kAgent:
+	case kindAgent:
 		return "invoke_agent support"
-	case kChain:
+	case kindChain:
 		return "turn"
-	case kLLM:
-		return "chat " + models[s.sys%len(models)]
-	case kTool:
-		return "execute_tool " + tools[s.sys%len(tools)]
+	case kindLLM:
+		return "chat " + models[s.systemPrompt%len(models)]
+	case kindTool:
+		return "execute_tool " + tools[s.systemPrompt%len(tools)]
 	}
 	return "retrieve"
 }
 
 // OTLP turns spans into one request.
-func (g *Gen) OTLP(spans []span) ptrace.Traces {
+func (g *SpanGenerator) OTLP(spans []span) ptrace.Traces {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
 	rs.Resource().Attributes().PutStr("service.name", "loadgen")
@@ -282,9 +289,9 @@ func (g *Gen) OTLP(spans []span) ptrace.Traces {
 }
 
 // appendSpan fills in one span of a request, and returns its buffer.
-func (g *Gen) appendSpan(o ptrace.Span, s *span, buf []byte) []byte {
+func (g *SpanGenerator) appendSpan(o ptrace.Span, s *span, buf []byte) []byte {
 	o.SetTraceID(g.TraceID(s.trace))
-	o.SetSpanID(g.SpanID(s.trace, s.idx))
+	o.SetSpanID(g.SpanID(s.trace, s.index))
 	if s.parent >= 0 {
 		o.SetParentSpanID(g.SpanID(s.trace, s.parent))
 	}
@@ -292,7 +299,7 @@ func (g *Gen) appendSpan(o ptrace.Span, s *span, buf []byte) []byte {
 	o.SetKind(ptrace.SpanKindInternal)
 	o.SetStartTimestamp(pcommon.Timestamp(s.start))
 	o.SetEndTimestamp(pcommon.Timestamp(s.end))
-	if s.isErr {
+	if s.failed {
 		o.Status().SetCode(ptrace.StatusCodeError)
 		o.Status().SetMessage("rate limit exceeded")
 	} else {
@@ -300,54 +307,54 @@ func (g *Gen) appendSpan(o ptrace.Span, s *span, buf []byte) []byte {
 	}
 	a := o.Attributes()
 	a.EnsureCapacity(28)
-	a.PutStr("openinference.span.kind", kindName[s.kind])
+	a.PutStr("openinference.span.kind", kindNames[s.kind])
 	a.PutStr("session.id", g.SessionUUID(s.trace))
 	a.PutStr("user.id", g.User(s.trace))
 	buf = g.inputJSON(s, buf)
 	a.PutStr("input.value", string(buf))
 	a.PutStr("input.mime_type", "application/json")
-	a.PutStr("output.value", string(g.outText(s)))
+	a.PutStr("output.value", string(g.outputText(s)))
 	a.PutStr("output.mime_type", "text/plain")
 	switch s.kind {
-	case kAgent:
+	case kindAgent:
 		a.PutStr("gen_ai.operation.name", "invoke_agent")
 		a.PutStr("gen_ai.agent.name", "support")
-	case kLLM:
+	case kindLLM:
 		g.putModelAttributes(a, s)
-	case kTool:
+	case kindTool:
 		a.PutStr("gen_ai.operation.name", "execute_tool")
-		a.PutStr("gen_ai.tool.name", tools[s.sys%len(tools)])
-		a.PutStr("gen_ai.tool.call.id", "call_"+strconv.Itoa(s.inOff))
-		a.PutStr("tool.name", tools[s.sys%len(tools)])
-	case kRetriever:
-		a.PutStr("retrieval.documents.0.document.id", "doc-"+strconv.Itoa(s.outOff%10000))
-		a.PutStr("retrieval.documents.0.document.content", string(g.pool[s.outOff:s.outOff+200]))
+		a.PutStr("gen_ai.tool.name", tools[s.systemPrompt%len(tools)])
+		a.PutStr("gen_ai.tool.call.id", "call_"+strconv.Itoa(s.inputOffset))
+		a.PutStr("tool.name", tools[s.systemPrompt%len(tools)])
+	case kindRetriever:
+		a.PutStr("retrieval.documents.0.document.id", "doc-"+strconv.Itoa(s.outputOffset%10000))
+		a.PutStr("retrieval.documents.0.document.content", string(g.pool[s.outputOffset:s.outputOffset+200]))
 		a.PutDouble("retrieval.documents.0.document.score", 0.87)
 	}
 	return buf
 }
 
 // putModelAttributes adds what instrumentations record of a call of a model.
-func (g *Gen) putModelAttributes(a pcommon.Map, s *span) {
-	model, provider := models[s.sys%len(models)], providers[s.sys%len(models)]
+func (g *SpanGenerator) putModelAttributes(a pcommon.Map, s *span) {
+	model, provider := models[s.systemPrompt%len(models)], providers[s.systemPrompt%len(models)]
 	a.PutStr("gen_ai.operation.name", "chat")
 	a.PutStr("gen_ai.provider.name", provider)
 	a.PutStr("gen_ai.system", provider)
 	a.PutStr("gen_ai.request.model", model)
 	a.PutStr("gen_ai.response.model", model)
 	a.PutDouble("gen_ai.request.temperature", 0.2)
-	a.PutInt("gen_ai.usage.input_tokens", int64(s.tin))
-	a.PutInt("gen_ai.usage.output_tokens", int64(s.tout))
+	a.PutInt("gen_ai.usage.input_tokens", int64(s.inputTokens))
+	a.PutInt("gen_ai.usage.output_tokens", int64(s.outputTokens))
 	a.PutEmptySlice("gen_ai.response.finish_reasons").AppendEmpty().SetStr("stop")
 	a.PutStr("llm.model_name", model)
 	a.PutStr("llm.provider", provider)
-	a.PutInt("llm.token_count.prompt", int64(s.tin))
-	a.PutInt("llm.token_count.completion", int64(s.tout))
-	a.PutInt("llm.token_count.total", int64(s.tin+s.tout))
+	a.PutInt("llm.token_count.prompt", int64(s.inputTokens))
+	a.PutInt("llm.token_count.completion", int64(s.outputTokens))
+	a.PutInt("llm.token_count.total", int64(s.inputTokens+s.outputTokens))
 	a.PutStr("llm.output_messages.0.message.role", "assistant")
 	const call = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
-	a.PutStr(call+".name", tools[s.sys%len(tools)])
-	a.PutStr(call+".arguments", `{"q":"`+string(g.pool[s.outOff:s.outOff+40])+`"}`)
+	a.PutStr(call+".name", tools[s.systemPrompt%len(tools)])
+	a.PutStr(call+".arguments", `{"q":"`+string(g.pool[s.outputOffset:s.outputOffset+40])+`"}`)
 }
 
 // batch is one request's worth of spans.
@@ -360,7 +367,7 @@ type batch struct {
 // traces, or (interleaved) eight batches that mix the spans of many traces in
 // the order they end, as a batching exporter sends them: children before
 // parents, a trace spread over requests.
-func (g *Gen) Unit(u, tracesPerBatch int, interleave bool) []batch {
+func (g *SpanGenerator) Unit(u, tracesPerBatch int, interleave bool) []batch {
 	if !interleave {
 		var b batch
 		for t := u * tracesPerBatch; t < (u+1)*tracesPerBatch && t < g.Traces; t++ {
@@ -392,7 +399,7 @@ func (g *Gen) Unit(u, tracesPerBatch int, interleave bool) []batch {
 	return out
 }
 
-func (g *Gen) Units(tracesPerBatch int, interleave bool) int {
+func (g *SpanGenerator) Units(tracesPerBatch int, interleave bool) int {
 	per := tracesPerBatch
 	if interleave {
 		per *= 8

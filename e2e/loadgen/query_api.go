@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// api asks a server of ours. A call returns how many things came back, so that
+// queryAPI asks a server of ours. A call returns how many things came back, so that
 // an empty answer is not taken for a fast one. Without a base URL there is
 // nothing to ask (the sink).
-type api struct {
+type queryAPI struct {
 	base  string
 	token string
 	c     *http.Client
 }
 
-func newAPI(base, token string) *api {
-	return &api{base: strings.TrimRight(base, "/"), token: token,
+func newQueryAPI(base, token string) *queryAPI {
+	return &queryAPI{base: strings.TrimRight(base, "/"), token: token,
 		c: &http.Client{Timeout: 120 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 }
 
-func (a *api) none() bool { return a.base == "" }
+func (a *queryAPI) none() bool { return a.base == "" }
 
-func (a *api) do(ctx context.Context, method, path string, body any) (int, []byte, error) {
+func (a *queryAPI) do(ctx context.Context, method, path string, body any) (int, []byte, error) {
 	var r io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -70,7 +70,7 @@ type found struct {
 	Total  int64             `json:"totalEvents"`
 }
 
-func (a *api) search(ctx context.Context, limit int, projections []string, filters ...filter) (*found, error) {
+func (a *queryAPI) search(ctx context.Context, limit int, projections []string, filters ...filter) (*found, error) {
 	if filters == nil {
 		filters = []filter{}
 	}
@@ -87,7 +87,7 @@ func (a *api) search(ctx context.Context, limit int, projections []string, filte
 }
 
 // count returns the number of events below their sessions: those that spans made.
-func (a *api) count(ctx context.Context) (int64, error) {
+func (a *queryAPI) count(ctx context.Context) (int64, error) {
 	r, err := a.search(ctx, 1, []string{"event_id"}, filter{"event_type", "is not", "session", "string"})
 	if err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (a *api) count(ctx context.Context) (int64, error) {
 
 // trace fetches a session's tree and counts the events below the session. The
 // session's id is the session.id attribute of the spans.
-func (a *api) trace(ctx context.Context, g *Gen, t int) (int, error) {
+func (a *queryAPI) trace(ctx context.Context, g *SpanGenerator, t int) (int, error) {
 	status, b, err := a.do(ctx, http.MethodGet, "/v1/sessions/"+g.SessionUUID(t), nil)
 	if err != nil {
 		if status == http.StatusNotFound {
@@ -110,12 +110,12 @@ func (a *api) trace(ctx context.Context, g *Gen, t int) (int, error) {
 }
 
 // latest fetches the newest n sessions.
-func (a *api) latest(ctx context.Context, n int) (int, error) {
+func (a *queryAPI) latest(ctx context.Context, n int) (int, error) {
 	return a.events(ctx, n, nil, filter{"event_type", "is", "session", "string"})
 }
 
 // attr fetches whole events of one user.
-func (a *api) attr(ctx context.Context, user string, n int) (int, error) {
+func (a *queryAPI) attr(ctx context.Context, user string, n int) (int, error) {
 	return a.events(ctx, n, nil, filter{"user_properties.user_id", "is", user, "string"})
 }
 
@@ -124,11 +124,11 @@ var headFields = []string{"event_id", "session_id", "parent_id", "event_type", "
 	"start_time", "end_time", "duration", "error", "metadata", "metrics", "feedback", "user_properties"}
 
 // heads fetches n filtered events without their payload.
-func (a *api) heads(ctx context.Context, n int) (int, error) {
+func (a *queryAPI) heads(ctx context.Context, n int) (int, error) {
 	return a.events(ctx, n, headFields, filter{"event_type", "is", "model", "string"})
 }
 
-func (a *api) events(ctx context.Context, n int, projections []string, filters ...filter) (int, error) {
+func (a *queryAPI) events(ctx context.Context, n int, projections []string, filters ...filter) (int, error) {
 	r, err := a.search(ctx, n, projections, filters...)
 	if err != nil {
 		return 0, err
