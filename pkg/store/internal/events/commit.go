@@ -29,6 +29,41 @@ type Commit struct {
 	Counts eventCounts       // events and bytes, by project
 	put    *writing          // the batches
 	live   *live.Changes     // sessions that changed, for those who watch them; nil if nobody does
+
+	recount recount // what memory counts and is to be counted anew
+}
+
+// recount says which of the rows that memory counts are counted anew when a transaction has done all else. Memory takes the counts over
+// after the commit, instead of what the transaction would add to them. Where this process is the only writer, nothing can come
+// between: no other transaction runs, and each that ran before has been published.
+type recount struct {
+	updates, logs bool
+
+	pending  *waitingUpdates
+	logParts *logCountsDelta
+}
+
+// read counts what was asked for.
+func (r *recount) read(ctx context.Context, c sqldb.Conn) (err error) {
+	if r.updates {
+		if r.pending, err = readPending(ctx, c); err != nil {
+			return err
+		}
+	}
+	if r.logs {
+		r.logParts, err = readLogCounts(ctx, c)
+	}
+	return err
+}
+
+// publish sets what memory counts.
+func (r *recount) publish(s *Store) {
+	if r.pending != nil {
+		s.pending.set(r.pending)
+	}
+	if r.logParts != nil {
+		s.logCounts.set(*r.logParts)
+	}
 }
 
 // beginCommit begins the transaction of a writer, again if one failed before with the same requests.
@@ -93,6 +128,9 @@ func (c *Commit) Finish(ctx context.Context) error {
 	if err := c.Outbox.write(ctx, c); err != nil {
 		return err
 	}
+	if err := c.recount.read(ctx, c); err != nil {
+		return err
+	}
 	return c.fields.write(ctx, c)
 }
 
@@ -100,6 +138,7 @@ func (c *Commit) Finish(ctx context.Context) error {
 func (c *Commit) Publish() {
 	c.committed()
 	c.put.publish()
+	c.recount.publish(c.s)
 	c.trees.publish()
 	c.fields.publish()
 	c.s.usage.committed(c.Counts)

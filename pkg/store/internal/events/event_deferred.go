@@ -235,21 +235,29 @@ func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 	var n int64
 	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
 		n, err = tx.Exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
+		// The statement does not tell which ids went, so what memory knows is read anew.
+		tx.recount.updates = tx.recount.updates || n > 0
 		return err
 	})
-	if err != nil || n == 0 {
-		return err
+	if err == nil && n > 0 {
+		s.telemetry.expired(ctx, n)
 	}
-	s.telemetry.expired(ctx, n)
-	// The statement does not tell which ids went, so what memory knows is read anew.
-	return s.loadPending(ctx)
+	return err
 }
 
-// loadPending reads which ids have updates waiting.
-func (s *Store) loadPending(ctx context.Context) error {
-	ids, of, total := map[writer.Key]int{}, map[int64]int{}, 0
+// waitingUpdates are the updates that table pending holds.
+type waitingUpdates struct {
+	ids map[writer.Key]int
+	of  map[int64]int // of each project
+	n   int           // in all
+}
+
+// readPending reads which ids have updates waiting. It is read at the start, and in a transaction of the writer (see recount): what
+// another connection reads may be without an update that memory has counted already, and that would never be applied then.
+func readPending(ctx context.Context, c sqldb.Conn) (*waitingUpdates, error) {
+	w := waitingUpdates{ids: map[writer.Key]int{}, of: map[int64]int{}}
 	// About MaxPending rows at most, and only at a start, after an expiry and after the deletion of a project.
-	err := sqldb.Each(ctx, s.db, `SELECT project_id, event_id, count(*)
+	err := sqldb.Each(ctx, c, `SELECT project_id, event_id, count(*)
 		FROM pending
 		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
 		var k writer.Key
@@ -257,16 +265,17 @@ func (s *Store) loadPending(ctx context.Context) error {
 		if err := scan(&k.Project, sqldb.ScanID(&k.ID), &n); err != nil {
 			return err
 		}
-		ids[k] = n
-		of[k.Project] += n
-		total += n
+		w.ids[k] = n
+		w.of[k.Project] += n
+		w.n += n
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	s.pending.mu.Lock()
-	s.pending.ids, s.pending.of, s.pending.n = ids, of, total
-	s.pending.mu.Unlock()
-	return nil
+	return &w, err
+}
+
+// set replaces what memory knows by what the table holds.
+func (p *pendingIDs) set(w *waitingUpdates) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids, p.of, p.n = w.ids, w.of, w.n
 }

@@ -119,5 +119,8 @@ func (s *Store) ForgetProject(ctx context.Context, id int64) error {
 	s.traces.Purge()
 	s.trees.purge()
 	s.fieldIndex.forget(id, nil)
-	return s.loadPending(ctx)
+	return s.Change(ctx, 0, uuid.Nil, 0, func(_ context.Context, tx *Commit) error {
+		tx.recount.updates = true
+		return nil
+	})
 }

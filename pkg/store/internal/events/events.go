@@ -167,10 +167,12 @@ func (s *Store) loadMemory(ctx context.Context) (err error) {
 	if err := s.aliases.load(ctx, s.db); err != nil {
 		return err
 	}
-	if err := s.loadPending(ctx); err != nil {
+	counts := recount{updates: true, logs: true}
+	if err := counts.read(ctx, s.db); err != nil {
 		return err
 	}
-	return s.loadLogCounts(ctx)
+	counts.publish(s)
+	return nil
 }
 
 // Start begins what is done in the background until ctx ends; work counts it.

@@ -14,7 +14,7 @@ type logCounts struct {
 	withResponse atomic.Int64 // rows that name a response
 }
 
-// logCountsDelta is what a transaction adds to logCounts.
+// logCountsDelta is what a transaction adds to logCounts, or what they are.
 type logCountsDelta struct{ waiting, withResponse int64 }
 
 func (c *logCounts) add(d logCountsDelta) {
@@ -30,16 +30,18 @@ func (s *Store) logsNameResponses() bool {
 	return !s.db.Exclusive() || s.logCounts.withResponse.Load() > 0
 }
 
-// loadLogCounts counts the rows.
-func (s *Store) loadLogCounts(ctx context.Context) error {
-	var waiting, addressed int64
-	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM log_part WHERE event_id IS NULL`, nil, &waiting); err != nil {
-		return err
+// set replaces the counts.
+func (c *logCounts) set(d logCountsDelta) {
+	c.waiting.Store(d.waiting)
+	c.withResponse.Store(d.withResponse)
+}
+
+// readLogCounts counts the rows, each kind by an index that has no others.
+func readLogCounts(ctx context.Context, c sqldb.Conn) (*logCountsDelta, error) {
+	var n logCountsDelta
+	if _, err := sqldb.One(ctx, c, `SELECT count(*) FROM log_part WHERE event_id IS NULL`, nil, &n.waiting); err != nil {
+		return nil, err
 	}
-	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM log_part WHERE response_id IS NOT NULL`, nil, &addressed); err != nil {
-		return err
-	}
-	s.logCounts.waiting.Store(waiting)
-	s.logCounts.withResponse.Store(addressed)
-	return nil
+	_, err := sqldb.One(ctx, c, `SELECT count(*) FROM log_part WHERE response_id IS NOT NULL`, nil, &n.withResponse)
+	return &n, err
 }

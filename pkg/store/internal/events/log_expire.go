@@ -64,7 +64,10 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 			}
 		}
 	}
-	return s.loadLogCounts(ctx)
+	return s.Change(ctx, 0, uuid.Nil, 0, func(_ context.Context, tx *Commit) error {
+		tx.recount.logs = true
+		return nil
+	})
 }
 
 // eraseLogs deletes the log parts of events, and of spans those that wait.
