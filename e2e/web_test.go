@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/spangrove/spangrove/e2e/harness"
 )
@@ -72,6 +74,27 @@ func TestWebPages(t *testing.T) {
 		)
 		run(t, env, "node", filepath.Join("e2e", "web", "pages.mjs"))
 	})
+}
+
+// signInLink is what a server prints on a terminal when it starts.
+var signInLink = regexp.MustCompile(`http://\S+/#/in/[\w-]+`)
+
+// A person's path from nothing: a new server's link is opened, and its page leads to the first own trace.
+func TestWebFirstOpen(t *testing.T) {
+	harness.Require(t)
+	srv := harness.Start(t, harness.Options{Env: map[string]string{"SPANGROVE_API_KEY": ""}, Terminal: true})
+	var link string
+	for end := time.Now().Add(time.Minute); link == "" && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		link = string(signInLink.Find(srv.Tail()))
+	}
+	if link == "" {
+		t.Fatalf("no link on the terminal:\n%s", srv.Tail())
+	}
+	run(t, []string{
+		"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
+		"SPANGROVE_WEB_LINK=" + link,
+		"SPANGROVE_WEB_PROGRAM=" + python(t) + " " + filepath.Join(harness.Root(t), "e2e", "sdk", "python", "first_trace.py"),
+	}, "node", filepath.Join("e2e", "web", "first.mjs"))
 }
 
 // sendSamples stores what all real programs have sent.

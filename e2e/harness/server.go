@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -14,9 +15,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 // Key is the API key that servers are given unless a test says otherwise.
@@ -33,6 +37,8 @@ type Options struct {
 	Store Store             // zero: SQLite
 	Env   map[string]string // over the defaults; an empty value unsets
 	Args  []string
+
+	Terminal bool // it prints to a terminal, and so what it shows a person only
 }
 
 // Server is a spangrove process on loopback ports of its own. It can be stopped
@@ -44,12 +50,13 @@ type Server struct {
 	Dir  string // data directory
 	Log  string // file with what the process printed, over all its lives
 
-	t    *testing.T
-	env  []string
-	args []string
-	cmd  *exec.Cmd
-	done chan struct{} // closed when cmd has ended
-	err  error         // how cmd ended, readable once done is closed
+	t        *testing.T
+	env      []string
+	args     []string
+	terminal bool
+	cmd      *exec.Cmd
+	done     chan struct{} // closed when cmd has ended
+	err      error         // how cmd ended, readable once done is closed
 }
 
 // New prepares a server without starting it.
@@ -61,7 +68,7 @@ func New(t *testing.T, o Options) *Server {
 		Client: NewClient("http://"+api, Key),
 		GRPC:   grpc, HTTP: "http://" + otlp,
 		Dir: filepath.Join(dir, "data"), Log: filepath.Join(dir, "log"),
-		t: t, args: o.Args,
+		t: t, args: o.Args, terminal: o.Terminal,
 	}
 	env := map[string]string{
 		"SPANGROVE_ADDR":           api,
@@ -121,12 +128,37 @@ func (s *Server) Launch() {
 	s.cmd = exec.Command(Binary(s.t), s.args...)
 	s.cmd.Env, s.cmd.Dir = s.env, filepath.Dir(s.Dir)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if s.terminal {
+		s.cmd.Stdout, s.cmd.Stderr = s.openTerminal()
+	}
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	cmd, done := s.cmd, make(chan struct{})
 	s.done = done
 	go func() { s.err = cmd.Wait(); close(done) }()
+}
+
+// openTerminal returns a terminal, twice, whose screen goes to the log.
+func (s *Server) openTerminal() (stdout, stderr io.Writer) {
+	screen, terminal, err := pty.Open()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	log, err := os.OpenFile(s.Log, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var copied sync.WaitGroup
+	copied.Go(func() { _, _ = io.Copy(log, screen) }) // it ends with an error when the terminal is closed
+	s.t.Cleanup(func() {
+		s.Kill() // as long as it runs, the terminal has no end
+		_ = terminal.Close()
+		copied.Wait()
+		_ = screen.Close()
+		_ = log.Close()
+	})
+	return terminal, terminal
 }
 
 // Ready waits until /healthcheck answers 200 without a key. It is an error if

@@ -129,18 +129,18 @@ function href(path, params = {}) {
 function go(address) {
   location.hash = address.replace(/^#/, "");
 }
-function setParams(changes, replace = false) {
+function replace(address) {
+  history.replaceState(history.state, "", address);
+  hash.value = address;
+}
+function setParams(changes, inPlace = false) {
   const { path, params } = route.value;
   const next = Object.fromEntries(params);
   Object.assign(next, changes);
   const address = href(path, next);
   if (address === location.hash) return;
-  if (replace) {
-    history.replaceState(history.state, "", address);
-    hash.value = address;
-  } else {
-    go(address);
-  }
+  if (inPlace) replace(address);
+  else go(address);
 }
 
 // app/session.ts
@@ -3707,7 +3707,8 @@ function LoginPage({ code }) {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
-      () => go(href(["sessions"])),
+      () => replace(href([])),
+      // the sessions, or how to send the first one
       (e) => {
         setProblem(e instanceof Error ? e.message : String(e));
         setBusy(false);

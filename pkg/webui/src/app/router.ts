@@ -36,17 +36,19 @@ export function go(address: string): void {
   location.hash = address.replace(/^#/, "");
 }
 
-/** Changes parameters of the address; null and "" take one away. A change with replace leaves no entry in the history. */
-export function setParams(changes: Record<string, string | null>, replace = false): void {
+/** Goes to a page in the place of this one: the browser's history keeps no entry of it. */
+export function replace(address: string): void {
+  history.replaceState(history.state, "", address);
+  hash.value = address;
+}
+
+/** Changes parameters of the address; null and "" take one away. A change in place leaves no entry in the history. */
+export function setParams(changes: Record<string, string | null>, inPlace = false): void {
   const { path, params } = route.value;
   const next: Record<string, string | null> = Object.fromEntries(params);
   Object.assign(next, changes);
   const address = href(path, next);
   if (address === location.hash) return;
-  if (replace) {
-    history.replaceState(history.state, "", address);
-    hash.value = address;
-  } else {
-    go(address);
-  }
+  if (inPlace) replace(address);
+  else go(address);
 }

@@ -1,6 +1,6 @@
 // Signing in: with a key, or by the link that the server printed.
 import { useEffect, useState } from "preact/hooks";
-import { go, href } from "../app/router.ts";
+import { href, replace } from "../app/router.ts";
 import { signIn } from "../app/session.ts";
 import { Brand } from "../app/brand.tsx";
 
@@ -12,7 +12,7 @@ export function LoginPage({ code }: { code: string | null }) {
     if (code === null) return;
     history.replaceState(null, "", href([])); // the code must not stay in the history
     signIn({ code }).then(
-      () => go(href(["sessions"])),
+      () => replace(href([])), // the sessions, or how to send the first one
       (e) => {
         setProblem(e instanceof Error ? e.message : String(e));
         setBusy(false);
