@@ -569,6 +569,15 @@ test("the first page shows refused attempts with their cure, and loads and remov
   await p.check("the first page");
   await p.close();
   await send("DELETE", `/v1/projects?project_id=${project.id}`);
+
+  // Where others send, too, nobody is taken away from the page.
+  const reader = await open();
+  await reader.go("start", ".snippet");
+  await send("POST", "/v1/session/start", { session: { session_name: `of others ${uuid()}` } });
+  await reader.page.waitForSelector(".waiting a:has-text('Open it')");
+  await reader.page.waitForTimeout(1500);
+  assert.ok(reader.page.url().endsWith("#/start"), reader.page.url());
+  await reader.close();
 });
 
 test("the palette goes to an id, a page and a name", async () => {

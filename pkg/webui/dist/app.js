@@ -5445,6 +5445,7 @@ function StartPage() {
   const [problem, setProblem] = useState25("");
   const [chosen, setChosen] = useState25("agent");
   const [found, setFound] = useState25(null);
+  const [busy, setBusy] = useState25(null);
   const [refused, setRefused] = useState25([]);
   const opened = useMemo10(() => Date.now(), []);
   const list = useMemo10(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
@@ -5456,8 +5457,9 @@ function StartPage() {
     let looks = 0;
     const look2 = async () => {
       try {
-        const page = await call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], dateRange: { $gte: opened - 6e4 } } });
-        const first2 = page.sessions[0];
+        const newest = (range) => call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range } });
+        if (looks === 0) setBusy((await newest({ dateRange: { $lte: opened - 6e4 } })).sessions.length > 0);
+        const first2 = (await newest({ dateRange: { $gte: opened - 6e4 } })).sessions[0];
         if (first2) {
           setFound({ id: first2.session_id, name: first2.session_name });
           return;
@@ -5477,10 +5479,10 @@ function StartPage() {
     };
   }, []);
   useEffect21(() => {
-    if (!found) return;
+    if (!found || busy !== false) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
-  }, [found]);
+  }, [found, busy]);
   const makeKey = async () => {
     setProblem("");
     try {
@@ -5497,7 +5499,8 @@ function StartPage() {
     /* @__PURE__ */ jsxs32("div", { class: "start", children: [
       /* @__PURE__ */ jsx33("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs32(Fragment17, { children: [
         /* @__PURE__ */ jsx33(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx33("span", { children: `“${found.name}” has arrived. Opening it…` })
+        /* @__PURE__ */ jsx33("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
+        busy !== false && /* @__PURE__ */ jsx33("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
       ] }) : /* @__PURE__ */ jsxs32(Fragment17, { children: [
         /* @__PURE__ */ jsx33("span", { class: "dot" }),
         /* @__PURE__ */ jsxs32("span", { children: [

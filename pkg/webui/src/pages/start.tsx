@@ -29,6 +29,7 @@ export function StartPage() {
   const [problem, setProblem] = useState("");
   const [chosen, setChosen] = useState("agent");
   const [found, setFound] = useState<{ id: string; name: string } | null>(null);
+  const [busy, setBusy] = useState<boolean | null>(null); // there were sessions before: others send, too
   const [refused, setRefused] = useState<Refusal[]>([]);
   const opened = useMemo(() => Date.now(), []);
   const list = useMemo(() => snippets(serverAddress(), key ?? placeholder), [key]);
@@ -41,8 +42,9 @@ export function StartPage() {
     let looks = 0;
     const look = async () => {
       try {
-        const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], dateRange: { $gte: opened - 60_000 } } });
-        const first = page.sessions[0];
+        const newest = (range: object) => call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range } });
+        if (looks === 0) setBusy((await newest({ dateRange: { $lte: opened - 60_000 } })).sessions.length > 0);
+        const first = (await newest({ dateRange: { $gte: opened - 60_000 } })).sessions[0];
         if (first) {
           setFound({ id: first.session_id, name: first.session_name });
           return;
@@ -63,10 +65,10 @@ export function StartPage() {
     };
   }, []);
   useEffect(() => {
-    if (!found) return;
+    if (!found || busy !== false) return; // where others send, somebody reads on until they want to look
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
-  }, [found]);
+  }, [found, busy]);
 
   const makeKey = async () => {
     setProblem("");
@@ -85,7 +87,7 @@ export function StartPage() {
       <header><h1>Send your first trace</h1></header>
       <div class="start">
         <div class="notice waiting" role="status">
-          {found ? <><Icon name="check" tint="good" /><span>{`“${found.name}” has arrived. Opening it…`}</span></> : <><span class="dot" /><span>Waiting for the first session at <code>{serverAddress()}</code></span></>}
+          {found ? <><Icon name="check" tint="good" /><span class="ellipsis">{`“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}`}</span>{busy !== false && <a class="button primary" href={href(["session", found.id])}>Open it</a>}</> : <><span class="dot" /><span>Waiting for the first session at <code>{serverAddress()}</code></span></>}
         </div>
         {!found && <Refusals list={refused} address={serverAddress()} />}
         {key === null ? (
