@@ -173,10 +173,10 @@ test("the critical path is what the end waited for", () => {
 
 test("bars stand where their time is", () => {
   const range = { start: 0, end: 100 };
-  assert.deepEqual(timeline.place(25, 75, range), { left: 0.25, width: 0.5 });
-  assert.deepEqual(timeline.place(-50, 50, range), { left: 0, width: 0.5 });
-  assert.equal(timeline.place(150, 160, range), null);
-  assert.equal(timeline.place(50, 10, range).width, 0, "an end before the start");
+  assert.deepEqual(timeline.place(25, 75, timeline.scaleOf(range, [])), { left: 0.25, width: 0.5 });
+  assert.deepEqual(timeline.place(-50, 50, timeline.scaleOf(range, [])), { left: 0, width: 0.5 });
+  assert.equal(timeline.place(150, 160, timeline.scaleOf(range, [])), null);
+  assert.equal(timeline.place(50, 10, timeline.scaleOf(range, [])).width, 0, "an end before the start");
   const r = random(5);
   for (let i = 0; i < 2000; i++) {
     let now = range;
@@ -410,6 +410,28 @@ test("two sessions part where they first differ", () => {
   assert.equal(diverge.pairTrees(deep, deep, () => "").length, 3000);
 });
 let said_ = 0;
+
+test("idle times are folded, and places stay in order", () => {
+  const rows = [["s", -1, "session", 0, 1000], ["plan1", 0, "chain", 0, 1000], ["look1", 1, "tool", 10, 40], ["look2", 1, "tool", 30, 50], ["chat1", 1, "model", 600, 100], ["chat2", 1, "model", 710, 40]];
+  const t = tree.readTree(answer(rows));
+  const idle = timeline.idleTimes(t);
+  assert.deepEqual(idle, [{ start: 80, end: 600 }, { start: 750, end: 1000 }]); // 10 ms at the beginning and 10 between calls are too short
+  assert.deepEqual(timeline.idleTimes(tree.readTree(answer([["s", -1, "session", 0, 1000]]))), []);
+  const whole = timeline.wholeRange(t);
+  for (const scale of [timeline.scaleOf(whole, idle), timeline.scaleOf(whole, []), timeline.scaleOf({ start: 50, end: 700 }, idle), timeline.scaleOf({ start: 100, end: 200 }, idle)]) {
+    assert.ok(Math.abs(scale.toShare(scale.range.start)) < 1e-9 && Math.abs(scale.toShare(scale.range.end) - 1) < 1e-9);
+    let before = -Infinity;
+    for (let time = scale.range.start; time <= scale.range.end; time += 3.7) {
+      const share = scale.toShare(time);
+      assert.ok(share > before, `${time}`);
+      assert.ok(Math.abs(scale.toTime(share) - time) < 1e-3, `${time}`);
+      before = share;
+    }
+  }
+  const folded = timeline.scaleOf(whole, idle);
+  assert.ok(timeline.place(80, 600, folded).width < 0.05 && timeline.place(600, 700, folded).width > 0.3);
+  assert.equal(timeline.scaleOf({ start: 100, end: 200 }, idle).folded.length, 0, "a time that is shown in part stays");
+});
 
 test("cells of CSV are no formulas", () => {
   assert.equal(exported.cell("=1+1"), "'=1+1");

@@ -477,6 +477,25 @@ test("two sessions are compared, from the first difference on", async () => {
   await p.close();
 });
 
+test("idle times of a timeline are folded", async () => {
+  const session = (await send("POST", "/v1/session/start", { session: { session_name: "mostly idle" } })).session_id;
+  const at = Date.now() - 60_000;
+  await send("POST", "/v1/events/batch", { events: [0, 100, 36_000].map((offset) => ({ session_id: session, event_type: "tool", event_name: `at ${offset}`, start_time: at + offset, duration: 90, inputs: {} })) });
+  const p = await open();
+  await p.go(`session/${session}?view=timeline`, ".time-row");
+  const width = () => p.page.evaluate(() => [...document.querySelectorAll(".time-bar")].at(-1).getBoundingClientRect().width);
+  const before = await width();
+  await p.page.click("button:has-text('idle')");
+  await p.page.waitForSelector(".needle-track .idle", { state: "attached" });
+  assert.ok(await width() > before * 5, `${before} and then ${await width()} pixels`);
+  await p.flaws("a folded timeline");
+  if (shots) await p.page.screenshot({ path: `${shots}/idle.png` });
+  await p.page.reload();
+  await p.page.waitForSelector("button:has-text('Unfold')");
+  await p.check("a folded timeline");
+  await p.close();
+});
+
 test("an event is rated, commented, and put into a dataset", async () => {
   const p = await open();
   const event = big.ids[1];

@@ -3749,7 +3749,7 @@ function LoginPage({ code }) {
 }
 
 // pages/session.tsx
-import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo7, useRef as useRef12, useState as useState22 } from "./lib.js";
+import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo8, useRef as useRef12, useState as useState22 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -3864,10 +3864,51 @@ function transcript(tree) {
 function wholeRange(tree) {
   return { start: tree.start, end: Math.max(tree.end, tree.start + 1) };
 }
-function place(start, end, range) {
+var leastIdle = 0.05;
+function idleTimes(tree) {
+  const busy = tree.nodes.filter((n) => n !== tree.root && n.children.length === 0).map((n) => ({ start: n.start, end: n.end })).sort((a, b) => a.start - b.start);
+  const whole = wholeRange(tree);
+  const least = (whole.end - whole.start) * leastIdle;
+  const out = [];
+  let until = whole.start;
+  for (const b of [...busy, { start: whole.end, end: whole.end }]) {
+    if (b.start - until >= least && busy.length > 0) out.push({ start: until, end: b.start });
+    until = Math.max(until, b.end);
+  }
+  return out;
+}
+var foldedShare = 0.03;
+function scaleOf(range, times2) {
   const size = range.end - range.start;
-  const left = (start - range.start) / size;
-  const right = (Math.max(end, start) - range.start) / size;
+  const folded = times2.filter((t) => t.start >= range.start && t.end <= range.end && t.end - t.start < size);
+  const shown2 = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
+  const unit = shown2 <= 0 ? 0 : (1 - folded.length * foldedShare) / shown2;
+  if (folded.length === 0 || unit <= 0) return { range, folded: [], toShare: (time2) => (time2 - range.start) / size, toTime: (share) => range.start + share * size };
+  const toShare = (time2) => {
+    if (time2 < range.start || time2 > range.end) return (time2 - range.start) / size;
+    let share = (time2 - range.start) * unit;
+    for (const t of folded) {
+      if (time2 <= t.start) break;
+      const inside = Math.min(time2, t.end) - t.start;
+      share += inside / (t.end - t.start) * foldedShare - inside * unit;
+    }
+    return share;
+  };
+  const toTime = (share) => {
+    let low = range.start;
+    let high = range.end;
+    for (let i = 0; i < 60; i++) {
+      const middle = (low + high) / 2;
+      if (toShare(middle) < share) low = middle;
+      else high = middle;
+    }
+    return (low + high) / 2;
+  };
+  return { range, folded, toShare, toTime };
+}
+function place(start, end, scale) {
+  const left = scale.toShare(start);
+  const right = scale.toShare(Math.max(end, start));
   if (right < 0 || left > 1) return null;
   const from = Math.max(0, left);
   return { left: from, width: Math.min(1, right) - from };
@@ -4205,7 +4246,7 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect16, useRef as useRef10 } from "./lib.js";
+import { useEffect as useEffect16, useMemo as useMemo7, useRef as useRef10 } from "./lib.js";
 import { Fragment as Fragment13, jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
@@ -4224,14 +4265,17 @@ function TimelineView(p) {
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
       e.preventDefault();
-      const { range, whole, onRange } = latest.current;
-      onRange(zoom(range, whole, Math.exp(e.deltaY * 4e-3), share(e.clientX)));
+      const { range, whole, onRange, idle, foldIdle } = latest.current;
+      const time2 = scaleOf(range, foldIdle ? idle : []).toTime(share(e.clientX));
+      onRange(zoom(range, whole, Math.exp(e.deltaY * 4e-3), (time2 - range.start) / (range.end - range.start)));
     };
     box?.addEventListener("wheel", onWheel, { passive: false });
     return () => box?.removeEventListener("wheel", onWheel);
   }, []);
   const size = p.range.end - p.range.start;
-  const marks = ticks(p.range, p.origin, 6);
+  const scale = useMemo7(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
+  const marks = ticks(p.range, p.origin, 6).filter((t) => !scale.folded.some((f) => p.origin + t > f.start && p.origin + t < f.end));
+  const idleTime = p.idle.reduce((sum, t) => sum + t.end - t.start, 0);
   const percent = (v) => `${v * 100}%`;
   const onKeyDown = (e) => {
     const row = p.rows[at];
@@ -4258,7 +4302,7 @@ function TimelineView(p) {
       "aria-label": "Timeline",
       "aria-rowcount": p.rows.length,
       onPointerMove: (e) => {
-        p.onNeedle(p.range.start + share(e.clientX) * size);
+        p.onNeedle(scale.toTime(share(e.clientX)));
         if (!drag.current) return;
         const box = track.current.getBoundingClientRect();
         const by = (drag.current.x - e.clientX) / box.width * size;
@@ -4272,13 +4316,16 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs25("div", { class: "scale", children: [
-          /* @__PURE__ */ jsx26("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx26("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
-          /* @__PURE__ */ jsx26("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx26("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
+        /* @__PURE__ */ jsxs25("div", { class: "scale", role: "row", children: [
+          /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "columnheader", children: [
+            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx26("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "Ctrl+wheel zooms" }),
+            p.idle.length > 0 && /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
+          ] }),
+          /* @__PURE__ */ jsx26("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx26("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
         ] }),
         /* @__PURE__ */ jsx26("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
           const n = row.node;
-          const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, p.range) : place(n.start, n.end, p.range);
+          const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, scale) : place(n.start, n.end, scale);
           const after = spot !== null && spot.left + spot.width < 0.85;
           return /* @__PURE__ */ jsxs25(
             "div",
@@ -4316,7 +4363,8 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx26("div", { class: "needle-track", children: /* @__PURE__ */ jsx26("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
+        scale.folded.length > 0 && /* @__PURE__ */ jsx26("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx26("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
+        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx26("div", { class: "needle-track", children: /* @__PURE__ */ jsx26("i", { class: "needle", style: { left: percent(scale.toShare(p.needle)) } }) })
       ]
     }
   );
@@ -4618,20 +4666,21 @@ function Session({ tree, id, view }) {
   const [opened, setOpened] = useState22(none2);
   const [turn, redraw] = useState22(0);
   const [needle, setNeedle] = useState22(null);
-  const whole = useMemo7(() => wholeRange(tree), [tree]);
+  const whole = useMemo8(() => wholeRange(tree), [tree]);
+  const idle = useMemo8(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
   const [zoomed, setZoomed] = useState22(null);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
-  const critical = useMemo7(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo7(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
+  const critical = useMemo8(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
+  const longest = useMemo8(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
   const rowHeight4 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
   const [showScores, setShowScores] = useState22(false);
   const hits = useHits(id, find);
-  const match = useMemo7(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
-  const rows = useMemo7(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
+  const match = useMemo8(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
+  const rows = useMemo8(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
   useEffect19(() => {
     performance.mark("session:shown");
   }, []);
@@ -4713,7 +4762,7 @@ function Session({ tree, id, view }) {
   }, [rows, tree, match]);
   const root = tree.root;
   const errors = root.errorsBelow || (root.error ? 1 : 0);
-  const calls = useMemo7(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const calls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
   return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
@@ -4817,6 +4866,9 @@ function Session({ tree, id, view }) {
             whole,
             range,
             origin: whole.start,
+            idle,
+            foldIdle: params.get("idle") === "folded",
+            onFoldIdle: (fold) => setParams({ idle: fold ? "folded" : null }, true),
             selected: selectedId,
             critical,
             needle,
@@ -4868,14 +4920,14 @@ function matcher(only, find, range, hits) {
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 function Steps({ tree, selected, onVisible, onSelect }) {
-  const steps = useMemo7(() => transcript(tree), [tree]);
+  const steps = useMemo8(() => transcript(tree), [tree]);
   if (steps.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx29("p", { children: "The session has no events below it." }) });
   return /* @__PURE__ */ jsx29(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
   const [upTo, setUpTo] = useState22(threadPage);
-  const calls = useMemo7(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
+  const calls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal8) => {
     const events2 = [];
@@ -4971,10 +5023,10 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect20, useMemo as useMemo9, useRef as useRef13, useState as useState24 } from "./lib.js";
+import { useEffect as useEffect20, useMemo as useMemo10, useRef as useRef13, useState as useState24 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo8, useState as useState23 } from "./lib.js";
+import { useMemo as useMemo9, useState as useState23 } from "./lib.js";
 import { jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
@@ -4982,7 +5034,7 @@ function SessionPeek({ id, row, onClose }) {
   const [, redraw] = useState23(0);
   const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
   const current = tree.value?.root.id === id ? tree.value : null;
-  const steps = useMemo8(() => current ? transcript(current) : [], [current]);
+  const steps = useMemo9(() => current ? transcript(current) : [], [current]);
   return /* @__PURE__ */ jsxs29("aside", { class: "peek", "aria-label": "Session", children: [
     /* @__PURE__ */ jsxs29("header", { children: [
       /* @__PURE__ */ jsx30(Icon, { name: "session", small: true }),
@@ -5033,7 +5085,7 @@ function SessionsPage() {
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
-  const compiled = useMemo9(() => compile(query, "sessions"), [query]);
+  const compiled = useMemo10(() => compile(query, "sessions"), [query]);
   const key2 = JSON.stringify([query, range, sort, ascending]);
   const [state, setState] = useState24(empty);
   const [error, setError] = useState24(null);
@@ -5144,7 +5196,7 @@ function SessionsPage() {
   ]), [rows, at, selected, query, live, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo9(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo10(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
     { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx31("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
     { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs30(Fragment16, { children: [
@@ -5246,7 +5298,7 @@ function SessionsPage() {
 }
 
 // pages/start.tsx
-import { useEffect as useEffect21, useMemo as useMemo10, useState as useState25 } from "./lib.js";
+import { useEffect as useEffect21, useMemo as useMemo11, useState as useState25 } from "./lib.js";
 
 // model/refusals.ts
 var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
@@ -5447,8 +5499,8 @@ function StartPage() {
   const [found, setFound] = useState25(null);
   const [busy, setBusy] = useState25(null);
   const [refused, setRefused] = useState25([]);
-  const opened = useMemo10(() => Date.now(), []);
-  const list = useMemo10(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
+  const opened = useMemo11(() => Date.now(), []);
+  const list = useMemo11(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
   useEffect21(() => {

@@ -12,11 +12,68 @@ export function wholeRange(tree: Tree): Range {
   return { start: tree.start, end: Math.max(tree.end, tree.start + 1) };
 }
 
-/** Where a bar stands, as shares of the width from 0 to 1; null if it is outside the range. */
-export function place(start: number, end: number, range: Range): { left: number; width: number } | null {
+/** The shortest idle time that is worth folding, as a share of the session. */
+const leastIdle = 0.05;
+
+/** Returns when nothing ran that has nothing below it, for a twentieth of the session or longer: what waits for others is not at work. */
+export function idleTimes(tree: Tree): Range[] {
+  const busy = tree.nodes.filter((n) => n !== tree.root && n.children.length === 0).map((n): Range => ({ start: n.start, end: n.end })).sort((a, b) => a.start - b.start);
+  const whole = wholeRange(tree);
+  const least = (whole.end - whole.start) * leastIdle;
+  const out: Range[] = [];
+  let until = whole.start;
+  for (const b of [...busy, { start: whole.end, end: whole.end }]) {
+    if (b.start - until >= least && busy.length > 0) out.push({ start: until, end: b.start });
+    until = Math.max(until, b.end);
+  }
+  return out;
+}
+
+/** The share of the width that a folded time takes. */
+const foldedShare = 0.03;
+
+/** A scale of time, on which some times may be folded: places are shares of its width, from 0 to 1. */
+export interface Scale {
+  range: Range;
+  folded: Range[]; // within the range
+  toShare: (time: number) => number; // below 0 or above 1 outside the range
+  toTime: (share: number) => number;
+}
+
+/** Makes the scale of a range in which the times that are in it whole are folded. */
+export function scaleOf(range: Range, times: Range[]): Scale {
   const size = range.end - range.start;
-  const left = (start - range.start) / size;
-  const right = (Math.max(end, start) - range.start) / size;
+  const folded = times.filter((t) => t.start >= range.start && t.end <= range.end && t.end - t.start < size);
+  const shown = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
+  const unit = shown <= 0 ? 0 : (1 - folded.length * foldedShare) / shown; // shares a millisecond
+  if (folded.length === 0 || unit <= 0) return { range, folded: [], toShare: (time) => (time - range.start) / size, toTime: (share) => range.start + share * size };
+  const toShare = (time: number) => {
+    if (time < range.start || time > range.end) return (time - range.start) / size;
+    let share = (time - range.start) * unit;
+    for (const t of folded) {
+      if (time <= t.start) break;
+      const inside = Math.min(time, t.end) - t.start;
+      share += (inside / (t.end - t.start)) * foldedShare - inside * unit;
+    }
+    return share;
+  };
+  const toTime = (share: number) => {
+    let low = range.start;
+    let high = range.end;
+    for (let i = 0; i < 60; i++) { // shares grow with time
+      const middle = (low + high) / 2;
+      if (toShare(middle) < share) low = middle;
+      else high = middle;
+    }
+    return (low + high) / 2;
+  };
+  return { range, folded, toShare, toTime };
+}
+
+/** Where a bar stands, as shares of the width from 0 to 1; null if it is outside the range. */
+export function place(start: number, end: number, scale: Scale): { left: number; width: number } | null {
+  const left = scale.toShare(start);
+  const right = scale.toShare(Math.max(end, start));
   if (right < 0 || left > 1) return null;
   const from = Math.max(0, left);
   return { left: from, width: Math.min(1, right) - from };

@@ -10,7 +10,7 @@ import { theme } from "../app/theme.ts";
 import { addTerm } from "../model/filter.ts";
 import * as format from "../model/format.ts";
 import { thread, transcript, type ThreadItem } from "../model/thread.ts";
-import { wholeRange, type Range } from "../model/timeline.ts";
+import { idleTimes, wholeRange, type Range } from "../model/timeline.ts";
 import { applyChanges, criticalPath, foldedBelow, pathTo, readTree, visibleRows, type Node, type Row, type Tree } from "../model/tree.ts";
 import { markWords } from "../parts/highlight.ts";
 import { Copy, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
@@ -109,6 +109,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   const [turn, redraw] = useState(0);
   const [needle, setNeedle] = useState<number | null>(null);
   const whole = useMemo(() => wholeRange(tree), [tree]);
+  const idle = useMemo(() => (view === "timeline" ? idleTimes(tree) : []), [tree, view]);
   const [zoomed, setZoomed] = useState<Range | null>(null);
   const range = zoomed ?? whole;
   const only = params.get("only");
@@ -266,7 +267,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
           ) : view === "tree" ? (
             <TreeView rows={rows} rowHeight={rowHeight} selected={selectedId} critical={critical} longest={longest} preview={previewOf} turn={turn} onVisible={onVisible} onSelect={select} onToggle={toggle} />
           ) : view === "timeline" ? (
-            <TimelineView rows={rows} rowHeight={rowHeight} whole={whole} range={range} origin={whole.start} selected={selectedId} critical={critical} needle={needle} onNeedle={setNeedle}
+            <TimelineView rows={rows} rowHeight={rowHeight} whole={whole} range={range} origin={whole.start} idle={idle} foldIdle={params.get("idle") === "folded"} onFoldIdle={(fold) => setParams({ idle: fold ? "folded" : null }, true)} selected={selectedId} critical={critical} needle={needle} onNeedle={setNeedle}
               onRange={(r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r)} onSelect={select} onToggle={toggle} />
           ) : view === "graph" ? (
             <GraphView tree={tree} selected={selectedId} critical={critical} onSelect={select} />

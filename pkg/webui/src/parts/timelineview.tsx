@@ -1,7 +1,7 @@
 // The events of a session on a scale of time: bars beside their names, zoomed with the wheel, moved by dragging.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import * as format from "../model/format.ts";
-import { place, ticks, within, zoom, type Range } from "../model/timeline.ts";
+import { place, scaleOf, ticks, within, zoom, type Range } from "../model/timeline.ts";
 import type { Row } from "../model/tree.ts";
 import { Icon, TypeIcon } from "./icon.tsx";
 import { reveal, useWindow } from "./table.tsx";
@@ -12,6 +12,9 @@ interface Props {
   whole: Range;
   range: Range;
   origin: number;
+  idle: Range[]; // times that can be folded
+  foldIdle: boolean;
+  onFoldIdle: (fold: boolean) => void;
   selected: string | null;
   critical: ReadonlySet<string> | null;
   needle: number | null;
@@ -38,14 +41,17 @@ export function TimelineView(p: Props) {
     const onWheel = (e: WheelEvent) => {
       if (!e.ctrlKey && !e.metaKey) return;
       e.preventDefault();
-      const { range, whole, onRange } = latest.current;
-      onRange(zoom(range, whole, Math.exp(e.deltaY * 0.004), share(e.clientX)));
+      const { range, whole, onRange, idle, foldIdle } = latest.current;
+      const time = scaleOf(range, foldIdle ? idle : []).toTime(share(e.clientX));
+      onRange(zoom(range, whole, Math.exp(e.deltaY * 0.004), (time - range.start) / (range.end - range.start)));
     };
     box?.addEventListener("wheel", onWheel, { passive: false });
     return () => box?.removeEventListener("wheel", onWheel);
   }, []);
   const size = p.range.end - p.range.start;
-  const marks = ticks(p.range, p.origin, 6);
+  const scale = useMemo(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
+  const marks = ticks(p.range, p.origin, 6).filter((t) => !scale.folded.some((f) => p.origin + t > f.start && p.origin + t < f.end));
+  const idleTime = p.idle.reduce((sum, t) => sum + t.end - t.start, 0);
   const percent = (v: number) => `${v * 100}%`;
   const onKeyDown = (e: KeyboardEvent) => {
     const row = p.rows[at];
@@ -63,23 +69,25 @@ export function TimelineView(p: Props) {
   return (
     <div class="timeline" ref={ref} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} role="treegrid" aria-label="Timeline" aria-rowcount={p.rows.length}
       onPointerMove={(e) => {
-        p.onNeedle(p.range.start + share(e.clientX) * size);
+        p.onNeedle(scale.toTime(share(e.clientX)));
         if (!drag.current) return;
         const box = track.current!.getBoundingClientRect();
         const by = ((drag.current.x - e.clientX) / box.width) * size;
         p.onRange(within({ start: drag.current.range.start + by, end: drag.current.range.end + by }, p.whole));
       }}
       onPointerLeave={() => { p.onNeedle(null); drag.current = null; }} onPointerUp={() => { drag.current = null; }}>
-      <div class="scale">
-        <div class="time-name">{size < p.whole.end - p.whole.start ? <button class="button plain" onClick={() => p.onRange(p.whole)}>Whole session</button> : <span class="faint">Ctrl+wheel zooms</span>}</div>
-        <div class="time-track" ref={track}>
-          {marks.map((t) => <span key={t} class="tick faint" style={{ left: percent((p.origin + t - p.range.start) / size) }}>{format.duration(t)}</span>)}
+      <div class="scale" role="row">
+        <div class="time-name" role="columnheader">{size < p.whole.end - p.whole.start ? <button class="button plain" onClick={() => p.onRange(p.whole)}>Whole session</button> : <span class="faint">Ctrl+wheel zooms</span>}
+          {p.idle.length > 0 && <button type="button" class="button plain" aria-pressed={p.foldIdle} title="Times of a twentieth of the session or longer in which nothing ran" onClick={() => p.onFoldIdle(!p.foldIdle)}>{`${p.foldIdle ? "Unfold" : "Fold"} ${format.duration(idleTime)} idle`}</button>}
+        </div>
+        <div class="time-track" role="columnheader" aria-label="Time" ref={track}>
+          {marks.map((t) => <span key={t} class="tick faint" style={{ left: percent(scale.toShare(p.origin + t)) }}>{format.duration(t)}</span>)}
         </div>
       </div>
       <div style={{ height: `${p.rows.length * p.rowHeight}px`, position: "relative" }}>
         {p.rows.slice(from, to).map((row, i) => {
           const n = row.node;
-          const spot = row.group ? place(n.start, row.group[row.group.length - 1]!.end, p.range) : place(n.start, n.end, p.range);
+          const spot = row.group ? place(n.start, row.group[row.group.length - 1]!.end, scale) : place(n.start, n.end, scale);
           const after = spot !== null && spot.left + spot.width < 0.85;
           return (
             <div key={n.id} role="row" aria-level={row.depth + 1} aria-rowindex={from + i + 1} aria-selected={n.id === p.selected} aria-expanded={n.children.length > 0 ? !row.folded : undefined}
@@ -111,8 +119,13 @@ export function TimelineView(p: Props) {
           );
         })}
       </div>
+      {scale.folded.length > 0 && (
+        <div class="needle-track" aria-hidden="true">
+          {scale.folded.map((t) => <i key={t.start} class="idle" title={`${format.duration(t.end - t.start)} idle`} style={{ left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) }} />)}
+        </div>
+      )}
       {p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && (
-        <div class="needle-track"><i class="needle" style={{ left: percent((p.needle - p.range.start) / size) }} /></div>
+        <div class="needle-track"><i class="needle" style={{ left: percent(scale.toShare(p.needle)) }} /></div>
       )}
     </div>
   );
