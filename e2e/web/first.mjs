@@ -32,7 +32,7 @@ await page.waitForFunction(() => /Authorization=Bearer%20hh_ingst_/.test(documen
 const lines = await page.textContent("pre");
 
 // A wrong key is shown, with what helps.
-send(lines.replace(/hh_ingst_\w+/, "sg_wrong_0123456789"));
+send(lines.replace(/Bearer%20[^"]+/, "Bearer%20sg_wrong23wrong23wrong23wrong23wrong23"));
 await page.waitForSelector(".refusals:has-text('401')", { timeout: 15_000 });
 await page.waitForSelector(".refusals:has-text('sg_wron')");
 
