@@ -129,18 +129,9 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 // the last page, or from the counts that are kept anyway (countFromCounters).
 func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (
 	list []*Stored, total int, err error) {
-	value, sign, direction := q.Sort.Column(), "<", "DESC"
-	if q.Ascending {
-		sign, direction = ">", "ASC"
-	}
-	args, after := b.Args(), ""
-	n := len(args)
-	// The capacity is cut off, so that the arguments of the page are not those of the count.
-	args = args[:n:n]
-	if q.After != nil {
-		after = fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2)
-		args = append(args, q.After.Value, s.db.ID(q.After.ID))
-	}
+	value, direction := q.Sort.Column(), directionOf(q.Ascending)
+	n := len(b.Args())
+	after, args := s.afterPlace(b.Args(), value, q.After, q.Ascending)
 	statement := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s %s, e.event_id %s LIMIT $%d OFFSET $%d`,
 		s.Columns(), s.Dialect.From(), where+after, value, direction, direction, len(args)+1, len(args)+2)
 	err = sqldb.Each(ctx, s.db, statement, append(args, q.Limit, offset), func(scan func(...any) error) error {
@@ -163,6 +154,31 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	}
 	_, err = sqldb.One(ctx, s.db, `SELECT count(*) FROM event e WHERE `+where, args[:n], &total)
 	return list, total, err
+}
+
+// directionOf returns the direction of an ORDER BY.
+func directionOf(ascending bool) string {
+	if ascending {
+		return "ASC"
+	}
+	return "DESC"
+}
+
+// afterPlace returns the condition, with AND before it, that a row of event e stands after a place in the order by value and then by id,
+// and the arguments of the statement with those of the condition; no condition if there is no place. What is appended to the arguments
+// later is not seen by the caller's: a count uses those alone.
+func (s *Store) afterPlace(args []any, value string, after *query.Place, ascending bool) (string, []any) {
+	n := len(args)
+	if after == nil {
+		return "", args[:n:n]
+	}
+	sign := "<"
+	if ascending {
+		sign = ">"
+	}
+	// The first condition alone lets an index find the place; the second leaves out the equal values that were on the page before.
+	return fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2),
+		append(args[:n:n], after.Value, s.db.ID(after.ID))
 }
 
 // EventPlace is an event's place in the order of a search.

@@ -105,18 +105,12 @@ func (s *Store) newSessionScan(ctx context.Context, projectID int64, q *query.Se
 // each calls f with the sessions that match, in order; after the place of the search if placed is set. It ends with the first
 // error of f.
 func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t event.SessionTotals, value float64) error) error {
-	value, where, args := c.q.Sort.SQL(c.s.Dialect), c.plan.Candidates, c.b.Args()
-	sign, direction := "<", "DESC"
-	if c.q.Ascending {
-		sign, direction = ">", "ASC"
+	value, direction := c.q.Sort.SQL(c.s.Dialect), directionOf(c.q.Ascending)
+	place := c.q.After
+	if !placed {
+		place = nil
 	}
-	// The first condition alone lets an index find the place; the second leaves out the equal values that were on the page before.
-	if after := c.q.After; placed && after != nil {
-		n := len(args)
-		where += fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2)
-		// The capacity is cut off, so that append copies: count uses the builder's arguments without these two.
-		args = append(args[:n:n], after.Value, c.s.db.ID(after.ID))
-	}
+	after, args := c.s.afterPlace(c.b.Args(), value, place, c.q.Ascending)
 	// rest is for rows of which the database has decided all but Residual, all for those that lack a field in their head.
 	rest := decision{query.NewMatcher(c.plan.Residual), query.NeedPayload(c.plan.Residual), query.Needle(c.plan.Residual)}
 	all := decision{query.NewMatcher(c.q.Filters), true, nil}
@@ -136,7 +130,7 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 			%s
 		FROM %s
 		WHERE %s
-		ORDER BY %s %s, e.event_id %s`, c.s.Columns(), value, c.s.Dialect.FromSessions(), where, value, direction, direction), args,
+		ORDER BY %s %s, e.event_id %s`, c.s.Columns(), value, c.s.Dialect.FromSessions(), c.plan.Candidates+after, value, direction, direction), args,
 		func(scan func(...any) error) error {
 			var t event.SessionTotals
 			var costs, implicit int64
