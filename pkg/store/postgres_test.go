@@ -173,3 +173,52 @@ func TestPostgresOneWriterEach(t *testing.T) {
 		t.Errorf("the event has the feedback %s, %v", got.Feedback, err)
 	}
 }
+
+// A process is killed after it has stored a span and before it has looked for the log parts that another process stored at the same
+// moment. The next look at what waits finds them, also where the event has another id than its span.
+func TestPostgresLogsAfterAKill(t *testing.T) {
+	t.Parallel()
+	place := newPostgresPlace(t)
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(b event.Batch) {
+		t.Helper()
+		if err := s.Put(t.Context(), p.ID, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var events []uuid.UUID
+	for _, own := range []bool{false, true} {
+		span, trace := uuid.New(), uuid.New()
+		say := func(text string) event.LogPart {
+			return event.LogPart{Kind: event.LogInput, SpanID: span, TraceID: trace, Nanos: 1, Content: json.RawMessage(`[{"role":"user","content":"` + text + `"}]`)}
+		}
+		e := event.Incoming{TraceID: trace, SpanID: span, Event: event.Event{ID: span, SessionID: uuid.New(), Type: event.TypeModel, Name: "x", Fixed: true}}
+		if own {
+			e.ID = uuid.New()
+		}
+		e.Complete(time.Now())
+		events = append(events, e.ID)
+		// Neither transaction sees what the other writes.
+		put(event.Batch{LogParts: []event.LogPart{say("early")}})
+		place.Exec(t, fmt.Sprintf(`UPDATE log_part SET project_id = -1 WHERE span_id = '%s'`, span))
+		put(event.Batch{Events: []event.Incoming{e}})
+		place.Exec(t, fmt.Sprintf(`UPDATE log_part SET project_id = %d WHERE project_id = -1`, p.ID))
+	}
+	if n := place.Count(t, `SELECT count(*) FROM log_part WHERE event_id IS NULL`); n != 2 {
+		t.Fatalf("%d log parts wait, want 2", n)
+	}
+	s.Tidy(t.Context())
+	if n := place.Count(t, `SELECT count(*) FROM log_part WHERE event_id IS NULL`); n != 0 {
+		t.Errorf("%d log parts wait for events that are there", n)
+	}
+	for i, id := range events {
+		e, err := s.Event(t.Context(), p.ID, id)
+		if want := `{"chat_history":[{"role":"user","content":"early"}]}`; err != nil || string(e.Inputs) != want {
+			t.Errorf("event %d: inputs %s, %v, want %s", i, e.Inputs, err, want)
+		}
+	}
+}

@@ -200,7 +200,19 @@ func metricVersions(e *env) {
 	e.equal("past the last page", " of 4", e.versions(id, 2, 3))
 	e.equal("the other", "v1*Created other of 1", e.versions(other, 10, 1))
 
-	for _, name := range []string{"v5", "v0", "v01", "4", "", "v1 ", "V1", "v99999999999999999999"} {
+	// Versions with the same definition have hashes of their own, so a hash names one version.
+	_, err = e.s.CreateMetricVersion(e.ctx, e.project, id, metric.Version{Definition: draft, Message: "now"}, true)
+	e.ok(err)
+	same, err := e.s.LoadMetricVersions(e.ctx, e.project, id, []string{"v5", "v4"})
+	e.ok(err)
+	if same[0].SHA == same[1].SHA {
+		e.Errorf("v5 and v4 have one hash")
+	}
+	deployed, err = e.s.DeployMetricVersion(e.ctx, e.project, id, same[1].SHA)
+	e.ok(err)
+	e.equal("deployed by its hash", []any{int64(4), int64(4)}, []any{deployed.Number, e.metric(id).Deployed})
+
+	for _, name := range []string{"v6", "v0", "v01", "4", "", "v1 ", "V1", "v99999999999999999999"} {
 		_, err := e.s.DeployMetricVersion(e.ctx, e.project, id, name)
 		e.equal("version "+name, fault.NotFound, fault.Of(err))
 	}

@@ -28,8 +28,7 @@ import (
 var backfills = resource.Documents{Table: "backfill", Noun: "backfill", Columns: []string{"metric_id", "state"}}
 
 // CreateBackfill stores a backfill, which runs from then on, and returns it. fault.Conflict if evaluation.MaxBackfills of the
-// project have not ended. Two servers on PostgreSQL may count at the same moment and both go ahead, past the bound: it
-// keeps the work small, and nothing relies on the exact number.
+// project have not ended.
 func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
 	now := s.options.Now()
 	b.ID, b.Created, b.State = resource.NewDocumentID(now), now.UnixMilli(), evaluation.BackfillRunning
@@ -38,6 +37,9 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 		return b, fmt.Errorf("encode backfill: %w", err)
 	}
 	err = s.resources.ChangeDocs(ctx, len(doc), "create backfill", func(ctx context.Context, tx *events.Commit) error {
+		if err := resource.LockBound(ctx, tx, projectID, backfills); err != nil {
+			return err
+		}
 		var open int
 		if _, err := sqldb.One(ctx, tx, `SELECT count(*)
 			FROM backfill

@@ -22,11 +22,18 @@ func (s *Store) sweepLogs(ctx context.Context) error {
 		return nil
 	}
 	byProject := map[int64][]uuid.UUID{}
-	// At most expireSlice spans in one sweep; what is left comes with the next.
-	err := sqldb.Each(ctx, s.db, `SELECT DISTINCT n.project_id, n.span_id
+	// An event is found by its id, or, if it has an id of its own, by another row of the span that has found it: its anchor, if no
+	// other. At most expireSlice spans in one sweep; what is left comes with the next.
+	err := sqldb.Each(ctx, s.db, `SELECT n.project_id, n.span_id
 		FROM log_part n
 		JOIN event e ON e.event_id = n.span_id AND e.project_id = n.project_id
-		WHERE n.event_id IS NULL LIMIT $1`, []any{expireSlice}, func(scan func(...any) error) error {
+		WHERE n.event_id IS NULL
+		UNION
+		SELECT n.project_id, n.span_id
+		FROM log_part n
+		JOIN log_part o ON o.span_id = n.span_id AND o.project_id = n.project_id
+		WHERE n.event_id IS NULL AND o.event_id IS NOT NULL AND o.response_id IS NULL
+		LIMIT $1`, []any{expireSlice}, func(scan func(...any) error) error {
 		var project int64
 		var span uuid.UUID
 		err := scan(&project, sqldb.ScanID(&span))

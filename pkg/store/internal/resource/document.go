@@ -61,7 +61,7 @@ func (t Documents) One(ctx context.Context, c sqldb.Conn, project int64, id stri
 }
 
 // getForUpdate reads a document and keeps other writers from it until the transaction ends. A document that is not there
-// cannot be held: of two servers that then insert it, one gets a conflict.
+// cannot be held: of two servers that then insert it, one gets a conflict. By then the other's is there to be read.
 func (t Documents) getForUpdate(ctx context.Context, c sqldb.Conn, project int64, id string) (Document, error) {
 	return t.read(ctx, c, project, id, c.ForUpdate(""))
 }
@@ -81,6 +81,12 @@ func (t Documents) read(ctx context.Context, c sqldb.Conn, project int64, id, en
 // Missing returns the error that there is no document of this id.
 func (t Documents) Missing(id string) error {
 	return fault.New(fault.NotFound, "no %s %.60q", t.Noun, id)
+}
+
+// LockBound keeps all other servers from adding to a project's documents of a kind until the transaction ends, where those that add
+// to them call it, too: how many there may be is counted after it. Within a server the changes of documents follow one another anyway.
+func LockBound(ctx context.Context, tx *events.Commit, project int64, t Documents) error {
+	return tx.Lock(ctx, fmt.Sprintf("%s %d", t.Table, project))
 }
 
 // Update stores a document that was held, with the next version and the time of the change. The time never goes back, also if the

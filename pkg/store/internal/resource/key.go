@@ -178,11 +178,14 @@ func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (proj
 }
 
 // keepsAdmin refuses what takes keys of scope admin (if any) where none is left besides: those
-// for which cond holds. Changes within a server follow one another, so none of them can get past it together; two servers that
-// take the last two keys at the same moment can. The next start then generates one, as for an empty store (authextension).
+// for which cond holds. It holds a lock until the transaction ends, so that of two servers that take the last two keys at the same
+// moment the second sees what the first took.
 func (s *Store) keepsAdmin(ctx context.Context, tx *events.Commit, takes bool, cond string, args ...any) error {
 	if !takes {
 		return nil
+	}
+	if err := tx.Lock(ctx, "admin keys"); err != nil {
+		return err
 	}
 	n, err := s.adminKeys(ctx, tx, cond, args...)
 	if err == nil && n == 0 {

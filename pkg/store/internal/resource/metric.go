@@ -30,8 +30,6 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 	m := metric.Metric{Definition: def, ID: NewDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
 	d := Document{ID: m.ID, Version: 1, Created: m.Created, Doc: m.Row()}
 	err = s.changeMetrics(ctx, 2*len(d.Doc), "create metric", func(ctx context.Context, tx *events.Commit) error {
-		// All changes but those of telemetry share one writer, so two of this server cannot both be the last that fits. Two
-		// servers on one PostgreSQL may pass the bound by one.
 		if err := checkOnline(ctx, tx, projectID, m.ID, &def); err != nil {
 			return err
 		}
@@ -95,6 +93,10 @@ func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Me
 func checkOnline(ctx context.Context, tx *events.Commit, project int64, id string, d *metric.Definition) error {
 	if !d.EnabledInProd {
 		return nil
+	}
+	// After the metric's row, in this order everywhere, so that no two wait for each other.
+	if err := LockBound(ctx, tx, project, Metrics); err != nil {
+		return err
 	}
 	var n int
 	if _, err := sqldb.One(ctx, tx, `SELECT count(*)
@@ -171,8 +173,7 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 		v = metric.Version{MetricID: id}
 		found := false
 		err = sqldb.Each(ctx, tx, versionColumns+`project_id = $1 AND metric_id = $2 AND (sha = $3 OR number = $4)`,
-			// A version is named by its number or by the hash of its definition. Two versions may have the same hash; their
-			// definitions are the same then.
+			// A version is named by its number or by its hash, which no other version has (Version.Seal): one row at most.
 			[]any{projectID, id, name, metric.VersionNumber(name)}, func(scan func(...any) error) (err error) {
 				found = true
 				return scanVersion(scan, &v)

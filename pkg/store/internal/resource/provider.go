@@ -18,6 +18,10 @@ var providers = Documents{Table: "provider", Noun: "provider"}
 func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (
 	p provider.Provider, err error) {
 	err = s.ChangeDocs(ctx, 0, "change provider", func(ctx context.Context, tx *events.Commit) error {
+		// Before the look, so that a provider that is not there is not made by another server meanwhile.
+		if err := LockBound(ctx, tx, projectID, providers); err != nil {
+			return err
+		}
 		now := s.options.Now()
 		d, err := providers.getForUpdate(ctx, tx, projectID, name)
 		missing := fault.IsNotFound(err)
@@ -43,7 +47,6 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 			WHERE project_id = $1`, []any{projectID}, &n, &newest); err != nil {
 			return err
 		}
-		// Two servers that each add the last one that fits may pass the bound by one; nothing depends on it being exact.
 		if n >= provider.MaxPerProject {
 			return fault.New(fault.Invalid, "a project has at most %d providers", provider.MaxPerProject)
 		}

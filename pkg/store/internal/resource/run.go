@@ -29,22 +29,27 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 		return r, err
 	}
 	err = s.ChangeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx *events.Commit) error {
-		// A run that is not there cannot be held: if another server creates it between this look and the insertion, Insert
-		// finds its id taken and the caller gets a conflict.
-		d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
-		switch {
-		case err == nil:
-			r, err = s.changeRun(ctx, tx, projectID, d, &u)
-			return err
-		case fault.Of(err) != fault.NotFound:
-			return err
+		for {
+			d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
+			switch {
+			case err == nil:
+				r, err = s.changeRun(ctx, tx, projectID, d, &u)
+				return err
+			case fault.Of(err) != fault.NotFound:
+				return err
+			}
+			r = fresh
+			if r.DatasetVersion, err = versionOf(ctx, tx, projectID, r.DatasetID); err != nil {
+				return err
+			}
+			r.Created = s.options.Now().UnixMilli()
+			d = Document{ID: r.ID, Version: 1, Created: r.Created, Doc: r.Doc()}
+			// Another server may have created it since the look, by the same request sent to it as well. Insert has waited for its
+			// commit, so the next look finds the run, unless it was deleted as quickly.
+			if err = runs.Insert(ctx, tx, projectID, d, r.Name, r.Status, r.DatasetID); fault.Of(err) != fault.Conflict {
+				return err
+			}
 		}
-		r = fresh
-		if r.DatasetVersion, err = versionOf(ctx, tx, projectID, r.DatasetID); err != nil {
-			return err
-		}
-		r.Created = s.options.Now().UnixMilli()
-		return runs.Insert(ctx, tx, projectID, Document{ID: r.ID, Version: 1, Created: r.Created, Doc: r.Doc()}, r.Name, r.Status, r.DatasetID)
 	})
 	return r, err
 }

@@ -64,6 +64,10 @@ type Tx interface {
 	Exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
 	// SkipLocked is like ForUpdate, and leaves out rows that another writer holds.
 	SkipLocked() string
+	// Lock makes every other transaction, of any server, that locks the same name wait until this one ends. What is read
+	// after it includes what they committed. It is for rules over rows of which none stands for all, such as how many there may
+	// be: where one does, ForUpdate is enough.
+	Lock(ctx context.Context, name string) error
 	// Deleted records that this transaction deletes something that is to be erased from the files, too.
 	Deleted(ctx context.Context) error
 }

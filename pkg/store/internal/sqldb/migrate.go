@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
 )
 
 // Each database has migrations of its own, numbered files of SQL that goose applies in order and records in
@@ -20,7 +22,7 @@ var migrations embed.FS
 
 // migrateSQLite brings the schema up to date. The caller holds the data directory, so no lock
 // of the database's own is needed.
-func migrateSQLite(ctx context.Context, db *sql.DB) error {
+func migrateSQLite(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 	files, err := fs.Sub(migrations, "migrations/sqlite")
 	if err != nil {
 		return err
@@ -29,7 +31,26 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
+	return migrate(ctx, p, log)
+}
+
+// migrate applies what is new. Where a store was there before, the log tells of each migration, with its time.
+func migrate(ctx context.Context, p *goose.Provider, log *zap.Logger) error {
+	before, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if pending, err := p.HasPending(ctx); err != nil {
+		return err
+	} else if pending && before > 0 {
+		log.Info("the schema of the store is brought up to date; a large store may take minutes")
+	}
+	results, err := p.Up(ctx)
+	if before > 0 {
+		for _, r := range results {
+			log.Info("schema migrated", zap.String("migration", path.Base(r.Source.Path)), zap.Duration("took", r.Duration))
+		}
+	}
 	return err
 }
 
@@ -39,7 +60,7 @@ const migrateLock = 0x6d696772
 // migratePostgres brings the schema up to date under an advisory lock: one process at a time
 // migrates, the others wait for it, and find nothing left to do. The lock belongs to a connection that is held for it, so
 // it ends with the process, however that ends; the migrations run by another connection of the same pool.
-func migratePostgres(ctx context.Context, db *sql.DB) (err error) {
+func migratePostgres(ctx context.Context, db *sql.DB, log *zap.Logger) (err error) {
 	files, err := fs.Sub(migrations, "migrations/postgres")
 	if err != nil {
 		return err
@@ -61,6 +82,5 @@ func migratePostgres(ctx context.Context, db *sql.DB) (err error) {
 		_, unlock := held.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext(current_schema()))`, migrateLock)
 		err = errors.Join(err, unlock)
 	}()
-	_, err = p.Up(ctx)
-	return err
+	return migrate(ctx, p, log)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jackc/puddle/v2"
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -35,6 +36,7 @@ type Postgres struct {
 	nWriters   int
 
 	readTimeout time.Duration
+	limitReads  string // sets the limit of time of a connection that reads
 
 	statements atomic.Int64 // that transactions ran
 }
@@ -49,6 +51,12 @@ const (
 	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
 	// each other would else stand for a second, until PostgreSQL looks for deadlocks.
 	lockTimeout = "SET LOCAL lock_timeout = '250ms'"
+	// settings are those of every connection. JSON stands in rows as text, and most filters run once: plans made for their
+	// arguments use the day partitions and partial indexes that generic plans miss.
+	//
+	// They are set once a connection stands, not asked for with it: a pooler refuses what it does not know (or is told to ignore it,
+	// and then the connection is without).
+	settings = "SET plan_cache_mode = force_custom_plan; SET jit = off"
 	// watchClient lets the server look whether the client is still there while a statement runs.
 	watchClient = "SET client_connection_check_interval = '2s'"
 	// resetTime is how long a connection may take to get its limit of time again.
@@ -60,13 +68,14 @@ const (
 //
 // Connections that the connection string allows beyond those needed (pool_max_conns) go to searches. The schema is brought up
 // to date before it returns. What was opened is closed again if a later step fails.
-func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration) (*Postgres, error) {
+func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration, log *zap.Logger) (*Postgres, error) {
 	writers++
 	conf, err := postgresConfig(dsn, writers)
 	if err != nil {
 		return nil, err
 	}
-	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy()}
+	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy(),
+		limitReads: "SET statement_timeout = " + strconv.FormatInt(max(readTimeout.Milliseconds(), 1), 10)}
 	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
 	conf.MaxConns = int32(writers)
 	for _, p := range []struct {
@@ -74,15 +83,15 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 		conf *pgxpool.Config
 	}{
 		{&d.Pool, conf},
-		{&d.quickReads, readingConfig(conf, postgresQuickReaders, readTimeout)},
-		{&d.reads, readingConfig(conf, readers, readTimeout)},
+		{&d.quickReads, d.readingConfig(conf, postgresQuickReaders)},
+		{&d.reads, d.readingConfig(conf, readers)},
 	} {
 		if *p.pool, err = pgxpool.NewWithConfig(ctx, p.conf); err != nil {
 			_ = d.Close(ctx)
 			return nil, err
 		}
 	}
-	if err := d.prepare(ctx); err != nil {
+	if err := d.prepare(ctx, log); err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -91,11 +100,13 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 
 // readingConfig returns that of connections that read. The server itself ends a statement that takes too
 // long, and soon one whose client is gone: a cancellation may be lost on its way.
-func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duration) *pgxpool.Config {
+func (d *Postgres) readingConfig(conf *pgxpool.Config, connections int32) *pgxpool.Config {
 	conf = conf.Copy()
 	conf.MaxConns = connections
-	conf.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(max(timeout.Milliseconds(), 1), 10)
 	conf.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		if _, err := c.Exec(ctx, settings+"; "+d.limitReads); err != nil {
+			return err
+		}
 		_, err := c.Exec(ctx, watchClient)
 		if sqlState(err) == "22023" { // the server's system cannot tell
 			err = nil
@@ -120,18 +131,21 @@ func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	if conf.ConnConfig.ConnectTimeout == 0 {
 		conf.ConnConfig.ConnectTimeout = 10 * time.Second
 	}
-	// JSON stands in rows as text, and most filters run once: plans made for their arguments
-	// use the day partitions and partial indexes that generic plans miss.
-	conf.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
-	conf.ConnConfig.RuntimeParams["jit"] = "off"
+	conf.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, settings)
+		return err
+	}
 	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
 		conf.ConnConfig.RuntimeParams["application_name"] = "spangrove"
 	}
 	return conf, nil
 }
 
-// prepare refuses servers that are too old, and brings the schema up to date.
-func (d *Postgres) prepare(ctx context.Context) error {
+// prepare refuses servers that are too old and poolers that do not keep sessions apart, and brings the schema up to date.
+func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
+	if err := d.checkPooler(ctx); err != nil {
+		return err
+	}
 	var version int
 	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
@@ -140,7 +154,7 @@ func (d *Postgres) prepare(ctx context.Context) error {
 		return fmt.Errorf("PostgreSQL %d.%d is too old: version 15 or later is needed", version/10000, version%10000)
 	}
 	db := stdlib.OpenDBFromPool(d.Pool)
-	err := migratePostgres(ctx, db)
+	err := migratePostgres(ctx, db, log)
 	_ = db.Close()
 	if err != nil {
 		return fmt.Errorf("migrate PostgreSQL: %w", err)
@@ -166,7 +180,7 @@ func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, ar
 	var rs Rows
 	var err error
 	if ctx.Value(patient{}) != nil {
-		rs, err = patientQuery(ctx, by, sql, args)
+		rs, err = d.patientQuery(ctx, by, sql, args)
 	} else {
 		rs, err = by.Query(ctx, sql, args...)
 	}
@@ -180,7 +194,7 @@ func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, ar
 
 // patientQuery reads without a limit of time, for work in the background. The limit is the server's (statement_timeout), set for
 // the whole connection: it is taken off for this statement and put back before the connection is given back.
-func patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
+func (d *Postgres) patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
 	conn, err := by.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -188,7 +202,7 @@ func patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any)
 	finish := func() {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
 		defer cancel()
-		if _, err := conn.Exec(after, "RESET statement_timeout"); err != nil {
+		if _, err := conn.Exec(after, d.limitReads); err != nil {
 			_ = conn.Conn().Close(after) // its next statement must not be without a limit
 		}
 		conn.Release()

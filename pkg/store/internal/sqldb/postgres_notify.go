@@ -74,7 +74,11 @@ func (d *Postgres) listen(ctx context.Context) (*pgx.Conn, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	var name string
-	err = conn.QueryRow(ctx, `SELECT `+channel).Scan(&name)
+	err = d.ownSession(ctx, conn) // a pooler may have become another one since the start
+	if err == nil {
+		err = conn.QueryRow(ctx, `SELECT `+channel).Scan(&name)
+	}
+	// Last, so that the server shows it as what the connection does.
 	if err == nil {
 		_, err = conn.Exec(ctx, `LISTEN `+pgx.Identifier{name}.Sanitize())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgproto3"
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
@@ -15,7 +16,7 @@ import (
 
 func openPostgresTest(t *testing.T, dsn string, read time.Duration) *Postgres {
 	t.Helper()
-	d, err := OpenPostgres(t.Context(), dsn, 1, read)
+	d, err := OpenPostgres(t.Context(), dsn, 1, read, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}

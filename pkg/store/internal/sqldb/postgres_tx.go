@@ -34,4 +34,12 @@ func (t *postgresTx) ForUpdate(table string) string {
 
 func (t *postgresTx) SkipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 
+// Lock takes an advisory lock, which ends with the transaction. Names of one schema do not meet those of another. A name is a number
+// to PostgreSQL: two whose hashes are equal wait for each other, which costs time and nothing else. Like rows, a lock is waited for
+// up to lockTimeout.
+func (t *postgresTx) Lock(ctx context.Context, name string) error {
+	_, err := t.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || $1, 0))`, name)
+	return err
+}
+
 func (t *postgresTx) Deleted(context.Context) error { return nil } // the server's VACUUM reuses dead rows

@@ -168,7 +168,7 @@ func (d *SQLite) migrate(ctx context.Context, dsn string) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(migrateSQLite(ctx, db), db.Close())
+	return errors.Join(migrateSQLite(ctx, db, d.log), db.Close())
 }
 
 // lockDataDir takes the data directory for this process, by an exclusive lock on a database of its

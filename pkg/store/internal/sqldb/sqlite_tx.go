@@ -17,6 +17,8 @@ func (t *sqliteTx) ForUpdate(string) string { return "" } // there is one writer
 
 func (t *sqliteTx) SkipLocked() string { return "" }
 
+func (t *sqliteTx) Lock(context.Context, string) error { return nil } // there is one transaction
+
 // stmt returns a prepared statement of the writer. The ones used last stay prepared, from one transaction to the next. They are
 // found by their text as callers write it, so a statement that was met before costs one look-up and no parsing.
 func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
