@@ -167,6 +167,8 @@ type SessionSet struct {
 // SessionTotals are what a session's events add up to.
 type SessionTotals struct {
 	Events, ModelEvents, Errors, Feedback int64
+	ToolEvents                            int64
+	Unfinished                            int64 // events of which only the begin is known
 	Prompt, Completion, Tokens            float64
 	Cost                                  float64
 	HasCost                               bool

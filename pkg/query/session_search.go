@@ -35,6 +35,8 @@ const (
 	SortTokens   SessionSort = "tokens"
 	SortErrors   SessionSort = "errors"
 	SortEvents   SessionSort = "events"
+	SortTools    SessionSort = "tool_events"
+	SortState    SessionSort = "state" // 1 for those that run, 0 for those that have ended
 )
 
 // sessionSorts are the expressions of the orders over event e and its session s.
@@ -45,6 +47,8 @@ var sessionSorts = map[SessionSort]string{
 	SortTokens:   "s.total_tokens",
 	SortErrors:   "CAST(s.num_errors AS double precision)",
 	SortEvents:   "CAST(s.num_events AS double precision)",
+	SortTools:    "CAST(s.num_tool_events AS double precision)",
+	SortState:    "CAST(CASE WHEN s.num_unfinished > 0 THEN 1 ELSE 0 END AS double precision)",
 }
 
 // Valid reports whether s is one of the orders.
@@ -52,7 +56,7 @@ func (s SessionSort) Valid() bool { return sessionSorts[s] != "" }
 
 // SessionSorts lists the orders, for messages.
 func SessionSorts() []SessionSort {
-	return []SessionSort{SortStart, SortDuration, SortCost, SortTokens, SortErrors, SortEvents}
+	return []SessionSort{SortStart, SortDuration, SortCost, SortTokens, SortErrors, SortEvents, SortTools, SortState}
 }
 
 // SQL returns the expression that sessions are sorted by, over event e and session s; a double. A cost is rounded, as it is shown: the sum
@@ -83,6 +87,7 @@ var totalColumns = map[string]string{
 	"errors":            "s.num_errors",
 	"events":            "s.num_events",
 	"model_events":      "s.num_model_events",
+	"tool_events":       "s.num_tool_events",
 	"feedback":          "s.num_feedback",
 }
 
@@ -90,7 +95,7 @@ var totalColumns = map[string]string{
 var totalSigns = map[string]string{"is": "=", "is not": "<>", "greater than": ">", "less than": "<"}
 
 // ParseSessionFilters reads filters of a search of sessions: those on the session's totals, whose fields are named
-// totals.cost, totals.tokens, totals.errors and so on, and those on the session event, as ParseFilters reads them. Errors are
+// totals.cost, totals.tokens, totals.errors and so on, those on its state, and those on the session event, as ParseFilters reads them. Errors are
 // fault.Invalid and name the filter.
 func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals []TotalFilter, err error) {
 	if rawjson.KindOf(raw) != '[' {
@@ -104,11 +109,16 @@ func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals
 			others = append(others, ',')
 		}
 		name, _ := rawjson.Text(rawjson.Get(element, "field"))
-		if !strings.HasPrefix(name, totalsPrefix) {
+		var t TotalFilter
+		switch total, ok := strings.CutPrefix(name, totalsPrefix); {
+		case name == stateField:
+			t, err = parseState(element)
+		case ok:
+			t, err = parseTotal(element, total)
+		default:
 			others = append(others, element...)
 			continue
 		}
-		t, err := parseTotal(element, strings.TrimPrefix(name, totalsPrefix))
 		if err != nil {
 			return nil, nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
 		}
@@ -127,7 +137,7 @@ func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals
 func parseTotal(raw json.RawMessage, name string) (t TotalFilter, err error) {
 	var ok bool
 	if t.Column, ok = totalColumns[name]; !ok {
-		return t, fault.InvalidField("field", "unknown total %.100q; must be one of cost, tokens, prompt_tokens, completion_tokens, errors, events, model_events, feedback", name)
+		return t, fault.InvalidField("field", "unknown total %.100q; must be one of cost, tokens, prompt_tokens, completion_tokens, errors, events, model_events, tool_events, feedback", name)
 	}
 	operator, _ := rawjson.Text(rawjson.Get(raw, "operator"))
 	if t.Sign, ok = totalSigns[operator]; !ok {
@@ -140,6 +150,30 @@ func parseTotal(raw json.RawMessage, name string) (t TotalFilter, err error) {
 	}
 	if t.Value, ok = parseNumber(text); !ok {
 		return t, fault.InvalidField("value", "must be a number")
+	}
+	return t, nil
+}
+
+// stateField is the field of filters on a session's state, and the states are those of its values. A session runs while only the
+// begin of one of its events is known.
+const (
+	stateField   = "state"
+	StateRunning = "running"
+	StateEnded   = "ended"
+)
+
+func parseState(raw json.RawMessage) (t TotalFilter, err error) {
+	operator, _ := rawjson.Text(rawjson.Get(raw, "operator"))
+	if operator != "is" && operator != "is not" {
+		return t, fault.InvalidField("operator", "%.40q does not go with state; must be one of is, is not", operator)
+	}
+	value, _ := rawjson.Text(rawjson.Get(raw, "value"))
+	if value != StateRunning && value != StateEnded {
+		return t, fault.InvalidField("value", "must be one of %s, %s", StateRunning, StateEnded)
+	}
+	t = TotalFilter{Column: "s.num_unfinished", Sign: "="}
+	if (value == StateRunning) == (operator == "is") {
+		t.Sign = ">"
 	}
 	return t, nil
 }

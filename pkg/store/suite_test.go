@@ -82,6 +82,10 @@ func (p sqlitePlace) Count(t *testing.T, text string) (n int) {
 	return n
 }
 
+func (p sqlitePlace) OfSession(event, session string) string {
+	return fmt.Sprintf("%s.session_rowid = %s.session_rowid AND %[1]s.type <> 4", event, session)
+}
+
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
 // postgresPlace is a schema of its own in the database of the tests.
@@ -127,6 +131,10 @@ func (p postgresPlace) Count(t *testing.T, text string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func (p postgresPlace) OfSession(event, session string) string {
+	return fmt.Sprintf("%s.session_id = %s.session_id AND %[1]s.project_id = %[2]s.project_id AND %[1]s.type <> 4", event, session)
 }
 
 func (p postgresPlace) Bytes(hex string) string { return fmt.Sprintf(`'\x%s'::bytea`, hex) }

@@ -29,6 +29,7 @@ var searchTests = []test{
 	{"Search/payload of sessions", searchSessionPayload},
 	{"Search/payload however it is spelled", searchPayload},
 	{"Search/deep pages of what Go decides", searchDeep},
+	{"Search/payload of many sessions", searchManySessions},
 	{"Search/many at once", searchAtOnce},
 	{"Search/many values", searchManyValues},
 	{"Search/alternatives", searchAlternatives},
@@ -429,6 +430,31 @@ func searchDeep(e *env) {
 	e.equal("events on all pages", 300, len(seen))
 	_, err := e.s.Search(e.ctx, e.project, query.Search{Filters: f, Limit: 1000, Page: 1 << 60})
 	e.equal("past the bound", fault.Invalid, fault.Of(err))
+}
+
+// Payloads are read ahead, of more rows than one read brings; session events show the inputs of their roots.
+func searchManySessions(e *env) {
+	var list []event.Incoming
+	for i := range 150 {
+		x := step(fmt.Sprint("s", i), fmt.Sprint("x", i), float64(i))
+		x.Inputs = text(`{"q":"%s"}`, map[bool]string{true: "rare", false: "common"}[i%7 == 0])
+		list = append(list, x)
+	}
+	e.put(list...)
+	e.reopen(optionsNone) // nothing is cached
+	f := []query.Filter{e.filter("inputs.q", "is", "string", `"rare"`)}
+	found := 0
+	for page := 1; page <= 5; page++ {
+		set := e.search(query.Search{Filters: f, Limit: 10, Page: page})
+		e.equal("total", 2*22, set.Total)
+		for i := range set.Events {
+			x, err := set.Load(e.ctx, i)
+			e.ok(err)
+			e.equal("inputs", `{"q":"rare"}`, string(x.Inputs))
+			found++
+		}
+	}
+	e.equal("events on all pages", 2*22, found)
 }
 
 func searchAtOnce(e *env) {

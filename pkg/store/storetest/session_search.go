@@ -19,6 +19,8 @@ var sessionSearchTests = []test{
 	{"SearchSessions/what a page shows", sessionPageShows},
 	{"SearchSessions/projects are apart", sessionProjectsApart},
 	{"SearchSessions/costs as they are shown", sessionCosts},
+	{"SearchSessions/running", sessionRunning},
+	{"SearchSessions/sessions of an older store", sessionsOfOlderStore},
 	{"Events/by id", readByID},
 	{"Tree/fields that are beside the row", treeIncomplete},
 	{"Projects/key by id", keyByID},
@@ -98,6 +100,8 @@ func sessionOrders(e *env) {
 		query.SortTokens:   func(i int) float64 { return float64(i % 3) },
 		query.SortErrors:   func(i int) float64 { return float64(i % 2) },
 		query.SortEvents:   func(i int) float64 { return float64(i%3 + i%2) },
+		query.SortTools:    func(i int) float64 { return float64(i % 2) },
+		query.SortState:    func(int) float64 { return 0 },
 	}
 	for _, sort := range query.SessionSorts() {
 		value := values[sort]
@@ -183,13 +187,83 @@ func sessionFilters(e *env) {
 	}
 }
 
+// A session runs while an event of it has begun and not ended, in whatever order the copies of the event come.
+func sessionRunning(e *env) {
+	of := func(name string) (open, done event.Incoming) {
+		done = call(name, name+" step", 1, 1, 1, 0)
+		done.Type = event.TypeTool
+		open = done
+		open.Unfinished, open.End, open.Duration = true, open.Start, 0
+		return open, done
+	}
+	runs := func() string {
+		e.Helper()
+		running := e.walk(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_unfinished", Sign: ">", Value: 0}}, Ascending: true, Limit: 2})
+		ended := e.walk(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_unfinished", Sign: "=", Value: 0}}, Ascending: true, Limit: 2})
+		if first := e.walk(query.SessionSearch{Sort: query.SortState, Limit: 1}); len(running) > 0 && !slices.Contains(running, first[0]) {
+			e.Errorf("by state: %v, running are %v", first, running)
+		}
+		slices.Sort(running)
+		slices.Sort(ended)
+		return strings.Join(running, " ") + " / " + strings.Join(ended, " ")
+	}
+	a, aDone := of("a")
+	b, bDone := of("b")
+	e.put(start("a", "a", 0, 9), a)
+	e.put(start("b", "b", 0, 9), bDone)
+	e.put(start("c", "c", 0, 9))
+	e.equal("one runs", "a / b c", runs())
+	e.put(b) // a copy that comes late
+	e.put(a)
+	e.equal("copies again", "a / b c", runs())
+	e.put(aDone)
+	e.equal("all have ended", " / a b c", runs())
+	set := e.sessions(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_tool_events", Sign: "=", Value: 1}}})
+	if len(set.Totals) != 2 || set.Totals[0].ToolEvents != 1 || set.Totals[0].Unfinished != 0 {
+		e.Errorf("with one tool event: %+v", set.Totals)
+	}
+	c, _ := of("c")
+	e.put(c)
+	e.equal("another runs", "c / a b", runs())
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, c.ID))
+	e.equal("its event was deleted", " / a b c", runs())
+}
+
+// A store whose sessions were written before tool events and unfinished ones were counted has the counts when it is opened.
+func sessionsOfOlderStore(e *env) {
+	e.putSessions()
+	open := call("s2", "s2 open", 2, 1, 1, 0)
+	open.Unfinished, open.End, open.Duration = true, open.Start, 0
+	e.put(open)
+	e.ok(e.s.Close(e.ctx))
+	for _, text := range []string{`ALTER TABLE session DROP COLUMN num_tool_events`, `ALTER TABLE session DROP COLUMN num_unfinished`,
+		`DELETE FROM goose_db_version WHERE version_id = 3`} {
+		e.place.Exec(e.T, text)
+	}
+	e.open(optionsNone)
+	counts := func() (list []string) {
+		set := e.sessions(query.SessionSearch{Ascending: true})
+		for _, t := range set.Totals {
+			list = append(list, fmt.Sprintf("%d/%d", t.ToolEvents, t.Unfinished))
+		}
+		return list
+	}
+	e.equal("tool events / unfinished", "0/0 1/0 0/1 1/0 0/0 1/0 0/0 1/0 0/0", strings.Join(counts(), " "))
+	done := open
+	done.Unfinished, done.End, done.Duration = false, done.Start+1, 1
+	late := step("s0", "late", 1)
+	late.Type = event.TypeTool
+	e.put(done, late)
+	e.equal("after more events", "1/0 1/0 0/0 1/0 0/0 1/0 0/0 1/0 0/0", strings.Join(counts(), " "))
+}
+
 func sessionPageShows(e *env) {
 	e.putSessions()
 	set := e.sessions(query.SessionSearch{Filters: []query.Filter{e.filter("session_id", "is", "", fmt.Sprintf("%q", id("s5")))}})
 	if len(set.Events) != 1 || len(set.Totals) != 1 {
 		e.Fatalf("%d sessions, %d totals", len(set.Events), len(set.Totals))
 	}
-	if got, want := set.Totals[0], (event.SessionTotals{Events: 3, ModelEvents: 2, Errors: 1, Prompt: 12, Completion: 8, Tokens: 20, Cost: 0.5, HasCost: true}); got != want {
+	if got, want := set.Totals[0], (event.SessionTotals{Events: 3, ModelEvents: 2, ToolEvents: 1, Errors: 1, Prompt: 12, Completion: 8, Tokens: 20, Cost: 0.5, HasCost: true}); got != want {
 		e.Errorf("totals %+v, want %+v", got, want)
 	}
 	// The session has no inputs of its own: those of its first step stand for them.

@@ -23,6 +23,9 @@ type Place interface {
 	Shared() bool
 	// Exec runs a statement without arguments on the database, past the store.
 	Exec(t *testing.T, sql string)
+	// OfSession returns the condition that an event is one of a session's, and not the session's own, by the names of both in
+	// the statement.
+	OfSession(event, session string) string
 	// Bytes spells bytes, given in hexadecimal, as a literal of the database's SQL.
 	Bytes(hex string) string
 	// Count returns the single number that a query answers, past the store.
@@ -148,5 +151,12 @@ func checkEventCounts(t *testing.T, place Place) {
 	}
 	if rows, kept := place.Count(t, `SELECT count(*) FROM event`), place.Count(t, `SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM event_count`); rows != kept {
 		t.Errorf("%d rows, %d counted", rows, kept)
+	}
+	// Of projects that are being deleted the counts are not kept.
+	if wrong := place.Count(t, `SELECT count(*) FROM session AS s JOIN project AS p ON p.id = s.project_id AND p.deleted_ms = 0
+		WHERE (s.num_tool_events, s.num_unfinished) <> (
+			SELECT count(CASE WHEN e.type = 2 THEN 1 END), count(CASE WHEN (e.spill & 256) <> 0 THEN 1 END)
+			FROM event AS e WHERE `+place.OfSession("e", "s")+`)`); wrong != 0 {
+		t.Errorf("%d sessions have wrong counts of tool events or of unfinished ones", wrong)
 	}
 }

@@ -90,7 +90,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 			where += fmt.Sprintf(" AND (e.spill & %d) <> 0", record.HeadFields) // as the index has it
 		}
 	}
-	return a.Result(s.chartEvents(ctx, rows, c, where, a))
+	return a.Result(s.chartEvents(ctx, projectID, rows, c, where, a))
 }
 
 // chartRows lets the database read or sum up the rows that it can decide. Percentiles need every value: for these the
@@ -137,25 +137,17 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *q
 }
 
 // chartEvents reads rows whole, matches all filters and measures in Go.
-func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *query.ChartSums) error {
+func (s *Store) chartEvents(ctx context.Context, projectID int64, b *query.Builder, c *query.Chart, where string,
+	a *query.ChartSums) error {
 	match := query.NewMatcher(c.Filters)
-	return sqldb.Each(
-		ctx,
-		s.db,
-		`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where,
-		b.Args(),
-		func(scan func(...any) error) error {
-			r, err := ScanHead(scan)
-			if err != nil {
-				return err
-			}
-			e, ok, err := s.AsRead(ctx, r)
-			if err != nil || !ok || !match.Match(&e) {
-				return err
-			}
-			return a.AddEvent(&e)
-		},
-	)
+	statement := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE ` + where
+	return s.eachAhead(ctx, projectID, statement, b.Args(), func(l *eventList, i int) error {
+		e, ok, err := l.asRead(ctx, i)
+		if err != nil || !ok || !match.Match(&e) {
+			return err
+		}
+		return a.AddEvent(&e)
+	})
 }
 
 // largestGroups asks the database for the groups with most events.

@@ -91,6 +91,12 @@ func (h *head) derive() {
 	}
 	h.totals = totals{}
 	h.totals.n = 1
+	if e.Type == event.TypeTool {
+		h.totals.tools = 1
+	}
+	if e.Unfinished {
+		h.totals.unfinished = 1
+	}
 	if e.IsSession() {
 		// A session event is not one of the session's events. Its totals are only added when it is read, so a
 		// filter on its metadata cannot be decided by the row (SpillRollup).

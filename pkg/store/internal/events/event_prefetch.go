@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -26,6 +27,68 @@ type eventList struct {
 	rows    []*Stored
 	rolls   map[uuid.UUID]*rollup  // by session
 	roots   map[uuid.UUID]chunkRef // by event id; nil: not looked up yet. Chunks of the root events that the session events show
+}
+
+// newEventList reads the totals of all sessions among the rows with one query, instead of one for each session event.
+func (s *Store) newEventList(ctx context.Context, project int64, rows []*Stored) (*eventList, error) {
+	var sessions []uuid.UUID
+	for _, r := range rows {
+		if r.IsSession() {
+			sessions = append(sessions, r.ID)
+		}
+	}
+	rolls, err := s.rollups(ctx, s.db, project, sessions)
+	return &eventList{s: s, project: project, rows: rows, rolls: rolls}, err
+}
+
+// asRead returns row i as callers see it; not ok if it was deleted since it was read. Another one that has changed since is read
+// again.
+func (l *eventList) asRead(ctx context.Context, i int) (e event.Event, ok bool, err error) {
+	r := l.rows[i]
+	var roll *rollup
+	if r.IsSession() {
+		roll = l.rolls[r.ID]
+	}
+	e, err = l.s.wholeEvent(ctx, r, roll, l)
+	// The chunk went between the read of the row and now. What the row said may be out of date as well.
+	if errors.Is(err, errNoChunk) {
+		return l.s.readAnew(ctx, r, roll)
+	}
+	return e, err == nil, err
+}
+
+// eachAhead calls f with each row that a statement returns, in its order, as row i of a list whose payloads are in the cache. It holds
+// prefetchEvents rows at a time.
+func (s *Store) eachAhead(ctx context.Context, project int64, statement string, args []any, f func(l *eventList, i int) error) error {
+	var rows []*Stored
+	flush := func() error {
+		l, err := s.newEventList(ctx, project, rows)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			l.prefetch(ctx, i)
+			if err := f(l, i); err != nil {
+				return err
+			}
+		}
+		rows = nil
+		return nil
+	}
+	err := sqldb.Each(ctx, s.db, statement, args, func(scan func(...any) error) error {
+		r, err := ScanHead(scan)
+		if err != nil {
+			return err
+		}
+		if rows = append(rows, r); len(rows) < prefetchEvents {
+			return nil
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
 }
 
 // chunkRef is the place of a payload.

@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -32,27 +31,19 @@ func (s *Store) wholeEvent(ctx context.Context, r *Stored, roll *rollup, l *even
 // the caller gets to it, so a page of large events is never in memory at once. An event that is changed or deleted between
 // the two reads is read anew, or has no payload.
 func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, total int, headOnly bool) (*event.Set, error) {
-	var sessions []uuid.UUID
-	for _, r := range rows {
-		if r.IsSession() {
-			sessions = append(sessions, r.ID)
-		}
-	}
-	// One query for the totals of all sessions on the page, instead of one for each session event.
-	rolls, err := s.rollups(ctx, s.db, project, sessions)
+	l, err := s.newEventList(ctx, project, rows)
 	if err != nil {
 		return nil, err
 	}
 	set := &event.Set{Total: total, Events: make([]event.Event, len(rows))}
 	for i, r := range rows {
 		set.Events[i] = r.Event
-		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
+		if roll := l.rolls[r.ID]; roll != nil && r.IsSession() {
 			roll.show(&set.Events[i])
 		}
 	}
 	// The head rows stay in memory as long as the set does. A payload is only ever that of the event just asked for.
 	set.Complete = func(i int) bool { return rows[i].inHeads() }
-	l := &eventList{s: s, project: project, rows: rows, rolls: rolls}
 	set.Load = func(ctx context.Context, i int) (event.Event, error) {
 		r := rows[i]
 		if headOnly && r.inHeads() {
@@ -60,7 +51,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 		}
 		var roll *rollup
 		if r.IsSession() {
-			roll = rolls[r.ID]
+			roll = l.rolls[r.ID]
 		}
 		// Reads ahead for this event and those behind it; a payload that is not in the cache afterwards is read by itself.
 		l.prefetch(ctx, i)
@@ -188,20 +179,11 @@ func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.U
 
 // AsRead returns a row as callers see it, with payload, joined metadata and roll-up; ok is false if it was deleted meanwhile.
 func (s *Store) AsRead(ctx context.Context, r *Stored) (e event.Event, ok bool, err error) {
-	var roll *rollup
-	if r.IsSession() {
-		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
-		if err != nil {
-			return e, false, err
-		}
-		roll = rolls[r.ID]
+	l, err := s.newEventList(ctx, r.project, []*Stored{r})
+	if err != nil {
+		return e, false, err
 	}
-	e, err = s.wholeEvent(ctx, r, roll, nil)
-	// The chunk went between the read of the row and now. What the row said may be out of date as well.
-	if errors.Is(err, errNoChunk) {
-		return s.readAnew(ctx, r, roll)
-	}
-	return e, err == nil, err
+	return l.asRead(ctx, 0)
 }
 
 // readAnew reads an event whole that has changed since its row was read; ok is false if it was

@@ -137,7 +137,7 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 		day                             = make([]int32, n)
 		first, last                     = make([]float64, n), make([]float64, n)
 		events, models, errs, feeds     = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-		calls                           = make([]int64, n)
+		calls, tools, unfinished        = make([]int64, n), make([]int64, n), make([]int64, n)
 		prompt, completion, total, cost = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		costs                           = make([]int64, n)
 		run                             = make([]*string, n)
@@ -156,7 +156,7 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 		version[i], userMS[i] = d.initialVersion, d.userMS
 		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.implicit), int16(d.nameRank), d.eventDay
 		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
-		calls[i] = x.calls
+		calls[i], tools[i], unfinished[i] = x.calls, x.tools, x.unfinished
 		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
 		if d.runID != "" {
 			run[i] = &d.runID
@@ -200,7 +200,9 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			$23::uuid[],
 			$24::int[],
 			$25::float8[],
-			$26::bigint[]
+			$26::bigint[],
+			$27::bigint[],
+			$28::bigint[]
 		) AS d(`+sessionColumns+`)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
@@ -211,6 +213,8 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			num_events = s.num_events + excluded.num_events,
 			num_model_events = s.num_model_events + excluded.num_model_events,
 			num_calls = s.num_calls + excluded.num_calls,
+			num_tool_events = s.num_tool_events + excluded.num_tool_events,
+			num_unfinished = s.num_unfinished + excluded.num_unfinished,
 			num_errors = s.num_errors + excluded.num_errors,
 			num_feedback = s.num_feedback + excluded.num_feedback,
 			prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
@@ -272,6 +276,8 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			lastDay,
 			userMS,
 			calls,
+			tools,
+			unfinished,
 		},
 		func(scan func(...any) error) error {
 			var k writer.Key

@@ -79,7 +79,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 				"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
 					"narrow the date range, or page with a cursor", maxScanPage)
 		}
-		keys, total, err = s.scan(ctx, b, plan, &q, offset+q.Limit)
+		keys, total, err = s.scan(ctx, projectID, b, plan, &q, offset+q.Limit)
 		if err == nil && offset < len(keys) {
 			// The scan keeps all places up to the end of the page, since it cannot know which come before it until it has seen all.
 			keys = keys[offset:]
@@ -220,22 +220,18 @@ func (p *eventPlaces) Pop() any {
 // scan walks the candidates and decides the rest in Go. It keeps the best keep places, in a heap of that size, and only
 // their keys: the rows of the page asked for are read again. So memory is bounded by the page's place in the
 // order, not by the number of matches.
-func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, q *query.Search, keep int) (
+func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, plan query.Plan, q *query.Search, keep int) (
 	best []EventPlace, total int, err error) {
 	top := eventPlaces{ascending: q.Ascending}
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(q.Filters), true, nil}
 	candidates := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE ` + plan.Candidates
-	err = sqldb.Each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
-		r, err := ScanHead(scan)
-		if err != nil {
-			return err
-		}
+	consider := func(r *Stored, asRead func() (event.Event, bool, error)) error {
 		d := &rest
 		if uint32(r.Spill)&plan.Reads != 0 {
 			d = &all // SQL lacked a field of this row
 		}
-		if ok, err := s.decide(ctx, r, d); err != nil || !ok {
+		if ok, err := s.decideBy(ctx, r, d, asRead); err != nil || !ok {
 			return err
 		}
 		total++
@@ -253,7 +249,21 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, q *
 			heap.Fix(&top, 0)
 		}
 		return nil
-	})
+	}
+	if rest.whole {
+		// The payload of every candidate is looked at, and what session events show of others.
+		err = s.eachAhead(ctx, projectID, candidates, b.Args(), func(l *eventList, i int) error {
+			return consider(l.rows[i], func() (event.Event, bool, error) { return l.asRead(ctx, i) })
+		})
+	} else {
+		err = sqldb.Each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
+			r, err := ScanHead(scan)
+			if err != nil {
+				return err
+			}
+			return consider(r, func() (event.Event, bool, error) { return s.AsRead(ctx, r) })
+		})
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -289,18 +299,27 @@ type decision struct {
 //   - A record that does not hold that text, byte for byte, does not match; unless it has an escape (\u), in which the
 //     text may hide. That spares decoding most records.
 func (s *Store) decide(ctx context.Context, r *Stored, d *decision) (bool, error) {
+	return s.decideBy(ctx, r, d, func() (event.Event, bool, error) { return s.AsRead(ctx, r) })
+}
+
+// decideBy is decide with another way to read the row as callers see it, in which a deleted one is not ok and does not match.
+func (s *Store) decideBy(ctx context.Context, r *Stored, d *decision, asRead func() (event.Event, bool, error)) (bool, error) {
+	matchAsRead := func() (bool, error) {
+		e, ok, err := asRead()
+		return ok && d.match.Match(&e), err
+	}
 	if !d.whole {
 		return d.match.Match(&r.Event), nil
 	}
 	if r.IsSession() {
-		return s.decideAsRead(ctx, r, d)
+		return matchAsRead()
 	}
 	if r.chunk == nil {
 		return d.needle == nil && d.match.Match(&r.Event), nil
 	}
 	raw, err := s.chunk(ctx, s.db, r.Day, *r.chunk)
 	if errors.Is(err, errNoChunk) {
-		return s.decideAsRead(ctx, r, d) // it has changed since its row was read
+		return matchAsRead() // it has changed since its row was read
 	}
 	if err != nil {
 		return false, err
@@ -319,12 +338,6 @@ func (s *Store) decide(ctx context.Context, r *Stored, d *decision) (bool, error
 	}
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
 	return d.match.Match(&e), nil
-}
-
-// decideAsRead matches a row as callers see it; a deleted one does not match.
-func (s *Store) decideAsRead(ctx context.Context, r *Stored, d *decision) (bool, error) {
-	e, ok, err := s.AsRead(ctx, r)
-	return ok && d.match.Match(&e), err
 }
 
 // rowsAt reads the head rows at places, in their order.

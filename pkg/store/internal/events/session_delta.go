@@ -69,7 +69,9 @@ const sessionColumns = `
 	last_root_id,
 	last_root_day,
 	user_ms,
-	num_calls`
+	num_calls,
+	num_tool_events,
+	num_unfinished`
 
 // rootRef points to an event directly below the session. ev may have no more than its id.
 type rootRef struct {

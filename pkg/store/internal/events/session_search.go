@@ -119,6 +119,8 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 			%s,
 			s.num_events,
 			s.num_model_events,
+			s.num_tool_events,
+			s.num_unfinished,
 			s.num_errors,
 			s.num_feedback,
 			s.prompt_tokens,
@@ -136,7 +138,7 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 			var costs, implicit int64
 			var value float64
 			r, err := ScanHead(func(columns ...any) error {
-				return scan(append(columns, &t.Events, &t.ModelEvents, &t.Errors, &t.Feedback, &t.Prompt, &t.Completion, &t.Tokens, &t.Cost, &costs,
+				return scan(append(columns, &t.Events, &t.ModelEvents, &t.ToolEvents, &t.Unfinished, &t.Errors, &t.Feedback, &t.Prompt, &t.Completion, &t.Tokens, &t.Cost, &costs,
 					&implicit, &value)...)
 			})
 			if err != nil {

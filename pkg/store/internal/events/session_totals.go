@@ -11,6 +11,7 @@ import (
 type totals struct {
 	n, models, errors, feedback, costs int64
 	calls                              int64 // models, and what else its sender told as a model call
+	tools, unfinished                  int64 // events of type tool, and those of which only the begin is known
 	prompt, completion, total, cost    float64
 }
 
@@ -21,6 +22,8 @@ func (t *totals) add(o totals) {
 	t.feedback += o.feedback
 	t.costs += o.costs
 	t.calls += o.calls
+	t.tools += o.tools
+	t.unfinished += o.unfinished
 	t.prompt += o.prompt
 	t.completion += o.completion
 	t.total += o.total
@@ -31,7 +34,7 @@ func (t totals) minus(o totals) totals {
 	// Costs are sums of doubles: taking off what was added may leave a rest far below a cent, which RoundCost cuts
 	// off where a cost is shown.
 	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs, t.calls - o.calls,
-		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
+		t.tools - o.tools, t.unfinished - o.unfinished, t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
 }
 
 // addTotals changes a session's row by what an event of it changed. The session's times become wider where start and end,
@@ -52,7 +55,9 @@ func (s *Store) addTotals(ctx context.Context, tx *Commit, project int64, sessio
 			num_costs = num_costs + $11,
 			first_ms = CASE WHEN first_ms > $12 THEN $12 ELSE first_ms END,
 			last_ms = CASE WHEN last_ms < $13 THEN $13 ELSE last_ms END,
-			num_calls = num_calls + $14
+			num_calls = num_calls + $14,
+			num_tool_events = num_tool_events + $15,
+			num_unfinished = num_unfinished + $16
 		WHERE project_id = $1 AND session_id = $2`,
 		project,
 		tx.ID(session),
@@ -68,6 +73,8 @@ func (s *Store) addTotals(ctx context.Context, tx *Commit, project int64, sessio
 		start,
 		end,
 		t.calls,
+		t.tools,
+		t.unfinished,
 	)
 	return err
 }

@@ -113,7 +113,7 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 		// roots gives the same answer for all three columns of a root.
 		_, err := sqldb.One(ctx, t, `
 			INSERT INTO session AS s (`+sessionColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
 				version = s.version + 1,
 				name_rank = max(s.name_rank, excluded.name_rank),
@@ -122,6 +122,8 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 				num_events = s.num_events + excluded.num_events,
 				num_model_events = s.num_model_events + excluded.num_model_events,
 				num_calls = s.num_calls + excluded.num_calls,
+				num_tool_events = s.num_tool_events + excluded.num_tool_events,
+				num_unfinished = s.num_unfinished + excluded.num_unfinished,
 				num_errors = s.num_errors + excluded.num_errors,
 				num_feedback = s.num_feedback + excluded.num_feedback,
 				prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
@@ -176,6 +178,8 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 				lastDay,
 				d.userMS,
 				x.calls,
+				x.tools,
+				x.unfinished,
 			},
 			&st.sid,
 			&st.implicit,

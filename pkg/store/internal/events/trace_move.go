@@ -69,7 +69,9 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 			last_root_id,
 			last_root_day,
 			user_ms,
-			num_calls
+			num_calls,
+			num_tool_events,
+			num_unfinished
 		FROM session
 		WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.ID(from)},
 		&implicit,
@@ -95,6 +97,8 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 		&lastDay,
 		&o.userMS,
 		&o.totals.calls,
+		&o.totals.tools,
+		&o.totals.unfinished,
 	)
 	if err != nil || !ok || implicit != implicitAll {
 		return err // a session that somebody started under this very id keeps its events
