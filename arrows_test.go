@@ -57,6 +57,7 @@ var allowed = map[string][]string{
 	"pkg/embedprovider":               {},
 	"pkg/webui":                       {},
 	"pkg/webui/internal/bundle":       {},
+	"pkg/webui/internal/apitypes":     {},
 	"pkg/client":                      {},
 	"pkg/tracer":                      {"pkg/client", "nouns"},
 	"pkg/experiment":                  {"pkg/client", "pkg/tracer"},

@@ -44,6 +44,7 @@ type apiExtension struct {
 	budget      *ingress.Budget
 	crossOrigin *http.CrossOriginProtection // of requests with a cookie
 	refusals    *refused.Log
+	listeners   listeners
 	open        atomic.Bool // between Ready and NotReady
 	store       atomic.Pointer[apiStore]
 
@@ -58,6 +59,7 @@ var (
 	_ mount.Registrar                       = (*apiExtension)(nil)
 	_ mount.SessionReader                   = (*apiExtension)(nil)
 	_ mount.Refusals                        = (*apiExtension)(nil)
+	_ mount.Listeners                       = (*apiExtension)(nil)
 	_ extensioncapabilities.Dependent       = (*apiExtension)(nil)
 	_ extensioncapabilities.PipelineWatcher = (*apiExtension)(nil)
 )
@@ -120,7 +122,8 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	}
 	api := httpapi.New(httpapi.Deps{
 		Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Recheck: e.recheck(auth),
-		Refusals: e.refusals, Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
+		Refusals: e.refusals, Listeners: e.listeners.list, MaxBody: e.cfg.HTTP.MaxRequestBodySize,
+		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
 	})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
@@ -136,6 +139,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	server.RegisterOnShutdown(api.EndStreams) // or the drain would wait for them
 	e.store.Store(&s)
 	e.host, e.server, e.listener = host, server, listener
+	e.listeners.open(mount.Listener{Topic: mount.TopicAPI, URL: e.url(), MaxBytes: e.cfg.HTTP.MaxRequestBodySize})
 	ingress.WarnUnencrypted(e.set.Logger, e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport), e.cfg.HTTP.TLS.HasValue())
 	notices := []mount.Notice{{Topic: mount.TopicAPI, Text: e.url()}}
 	if signIn, ok := auth.(mount.SignIn); ok {
@@ -240,6 +244,9 @@ func (e *apiExtension) Unmount(pattern string) { e.router.Unmount(pattern) }
 
 // Refuse implements mount.Refusals.
 func (e *apiExtension) Refuse(projectID string, r refused.Request) { e.refusals.Add(projectID, r) }
+
+// Listening implements mount.Listeners.
+func (e *apiExtension) Listening(l mount.Listener) (closed func()) { return e.listeners.add(l) }
 
 // ReadSession implements mount.SessionReader.
 func (e *apiExtension) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {

@@ -428,6 +428,10 @@ func (fakeEvaluator) Check(*metric.Definition) error { return nil }
 
 func (fakeEvaluator) Warnings(*metric.Definition) []string { return nil }
 
+func (fakeEvaluator) Available(context.Context, int64) (evaluate.Available, error) {
+	return evaluate.Available{Types: []metric.Type{metric.Python}, Providers: []string{"fake"}}, nil
+}
+
 func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	return slices.Repeat([]evaluation.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil
 }
@@ -447,6 +451,35 @@ func TestEvaluator(t *testing.T) {
 	const body = `{"metric":{"name":"m","type":"PYTHON","criteria":"def m(event): return 1","return_type":"float"},"event":{}}`
 	if got := call(t, "POST", url+"/v1/metrics/run", "good", strings.NewReader(body)); got.status != 200 || !strings.Contains(got.body, "0.25") {
 		t.Errorf("POST /v1/metrics/run: %d %s, want the evaluator's score", got.status, got.body)
+	}
+}
+
+func TestListeners(t *testing.T) {
+	e, url := serve(t, func(c *Config) { c.HTTP.MaxRequestBodySize = 5 << 20 })
+	api := mount.Listener{Topic: mount.TopicAPI, URL: url, MaxBytes: 5 << 20}
+	closeOwn := e.Listening(mount.Listener{Topic: mount.TopicOTLPHTTP, MaxItems: 3})
+	closeGRPC := e.Listening(mount.Listener{Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3})
+	closeSame := e.Listening(mount.Listener{Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3})
+	for _, step := range []struct {
+		close func()
+		want  []mount.Listener
+	}{
+		{func() {}, []mount.Listener{
+			api,
+			{Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3}, {Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3},
+			{Topic: mount.TopicOTLPHTTP, URL: url, MaxBytes: 5 << 20, MaxItems: 3},
+		}},
+		{closeOwn, []mount.Listener{
+			api,
+			{Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3}, {Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3},
+		}},
+		{func() { closeGRPC(); closeGRPC() }, []mount.Listener{api, {Topic: mount.TopicOTLPGRPC, URL: "http://127.0.0.1:4", MaxBytes: 9, MaxItems: 3}}},
+		{closeSame, []mount.Listener{api}},
+	} {
+		step.close()
+		if got := e.listeners.list(); !slices.Equal(got, step.want) {
+			t.Errorf("%+v, want %+v", got, step.want)
+		}
 	}
 }
 

@@ -207,6 +207,13 @@ func (e *evaluateExtension) Warnings(d *metric.Definition) []string {
 	return e.engines.Warnings(d)
 }
 
+// Available returns what metrics of a project can use, as evaluate.Engines does. Before Start and after Shutdown it is nothing.
+func (e *evaluateExtension) Available(ctx context.Context, projectID int64) (evaluate.Available, error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.engines.Available(ctx, projectID)
+}
+
 // Shutdown breaks off work on the queue, waits for the evaluations that run, and closes the
 // engines.
 func (e *evaluateExtension) Shutdown(context.Context) error {

@@ -17,10 +17,12 @@ const (
 	SortTokens   = "tokens"
 	SortErrors   = "errors"
 	SortEvents   = "events"
+	SortTools    = "tool_events"
+	SortState    = "state" // running sessions have the highest
 )
 
 // SessionQuery asks for sessions. Filters are about the session event, or about what its events add up to (totals.cost,
-// totals.tokens, totals.errors, totals.events); one event of the session meets all EventFilters.
+// totals.tokens, totals.errors, totals.events, totals.tool_events) or its state; one event of the session meets all EventFilters.
 type SessionQuery struct {
 	Filters      []Filter
 	EventFilters []Filter
@@ -42,6 +44,8 @@ type SessionSummary struct {
 	Duration       float64 `json:"duration"`   // milliseconds
 	NumEvents      int     `json:"num_events"` // without the session event
 	NumModelEvents int     `json:"num_model_events"`
+	NumToolEvents  int     `json:"num_tool_events"`
+	State          string  `json:"state"` // running while an event of it has begun and not ended, else ended
 	NumErrors      int     `json:"num_errors"`
 	Tokens         struct {
 		Prompt     float64 `json:"prompt"`
@@ -111,10 +115,11 @@ func (s *SessionService) All(ctx context.Context, q SessionQuery) iter.Seq2[Sess
 
 // TreePart says which rows of a session's tree are asked for; the zero value asks for all, up to 20,000.
 type TreePart struct {
-	Limit int
-	Below string // only what stands below this event
-	After string // and of its children only those after this one
-	Since string // only what has changed since an answer had this Touched
+	Limit  int
+	Below  string // only what stands below this event
+	After  string // and of its children only those after this one
+	Around string // the way to this event, its neighbours, and what is below it
+	Since  string // only what has changed since an answer had this Touched
 }
 
 // TreeRows are rows of a session's tree, without what its events say. Columns names what stands where in a row.
@@ -127,12 +132,13 @@ type TreeRows struct {
 	Columns   []string            `json:"columns"`
 	Rows      [][]json.RawMessage `json:"rows"`
 	Removed   []string            `json:"removed"`
+	Gaps      map[string]int      `json:"gaps"` // with Around: how many events are missing before a row, by its id
 }
 
 // Tree reads a session's tree without what its events say.
 func (s *SessionService) Tree(ctx context.Context, id string, part TreePart) (*TreeRows, error) {
 	q := url.Values{}
-	for name, value := range map[string]string{"below": part.Below, "after": part.After, "since": part.Since} {
+	for name, value := range map[string]string{"below": part.Below, "after": part.After, "around": part.Around, "since": part.Since} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -181,6 +187,36 @@ type Me struct {
 	Scope   string `json:"scope"`
 	KeyID   string `json:"key_id"`  // empty on a server without keys
 	Version string `json:"version"` // the server's
+	// Addresses are where the server listens, as it bound them: behind a proxy, or in a container, clients need others.
+	Addresses []ServerAddress `json:"addresses"`
+	// Evaluators are the types of metrics that can be run, and Providers the names of the model providers that they can ask. Both are
+	// empty for a key of scope ingest.
+	Evaluators []string     `json:"evaluators"`
+	Providers  []string     `json:"providers"`
+	Limits     ServerLimits `json:"limits"`
+}
+
+// ServerAddress is an address on which a server listens.
+type ServerAddress struct {
+	Serves       string `json:"serves"` // api, otlp_grpc or otlp_http
+	URL          string `json:"url"`
+	MaxBodyBytes int64  `json:"max_body_bytes"` // of a request, after decompression
+	MaxItems     int    `json:"max_items"`      // spans or log records of one request; 0 for api
+}
+
+// ServerLimits are bounds to know before one sends or asks.
+type ServerLimits struct {
+	BodyBytes    int64 `json:"body_bytes"`    // of a request to the API, after decompression
+	JSONDepth    int   `json:"json_depth"`    // levels of nesting
+	BatchEvents  int   `json:"batch_events"`  // events of one request
+	PageRows     int   `json:"page_rows"`     // rows of a page
+	PageSessions int   `json:"page_sessions"` // sessions of a page
+	FieldValues  int   `json:"field_values"`  // values of a field that one answer lists
+	TreeRows     int   `json:"tree_rows"`     // rows of one answer with a session's tree
+	Previews     int   `json:"previews"`      // events of one request for previews
+	Filters      int   `json:"filters"`       // of one search
+	// Project are the rates and amounts of the project as they apply; 0 is no bound.
+	Project Limits `json:"project"`
 }
 
 // Me asks who the client's key is.

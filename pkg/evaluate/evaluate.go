@@ -137,6 +137,38 @@ func (e Engines) Warnings(d *metric.Definition) []string {
 	return nil
 }
 
+// Available is what metrics of a project can use.
+type Available struct {
+	Types     []metric.Type // that can be run
+	Providers []string      // names of the model providers that can be asked, sorted
+}
+
+// Asker is an engine that asks model providers.
+type Asker interface {
+	// Providers returns the names of the providers that a project can use, sorted.
+	Providers(ctx context.Context, projectID int64) ([]string, error)
+}
+
+// Available returns what metrics of a project can use. Those whose engine asks models need a provider.
+func (e Engines) Available(ctx context.Context, projectID int64) (a Available, err error) {
+	for _, t := range metric.Types() {
+		engine := e[t]
+		if engine == nil {
+			continue
+		}
+		if asks, ok := engine.(Asker); ok {
+			if a.Providers, err = asks.Providers(ctx, projectID); err != nil {
+				return Available{}, err
+			}
+			if len(a.Providers) == 0 {
+				continue
+			}
+		}
+		a.Types = append(a.Types, t)
+	}
+	return a, nil
+}
+
 // applyThreshold sets Passed, and explains it, if the threshold applies to the score.
 func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	if r.Score == nil {

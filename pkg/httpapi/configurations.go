@@ -2,6 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"net/http"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
@@ -118,6 +121,12 @@ func (s *Server) getConfiguration(c *call) error {
 	item, err := s.Store.Configuration(c.ctx(), c.project.ID, c.text("id"), params.Version)
 	if err != nil {
 		return err
+	}
+	// An id is never given again, and a version never changes; the answer shows the project, too, in a form of its dialect.
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %d", s.Version, c.project.PublicID+c.project.Name, c.dialect, item.Version)
+	if c.hasAlready(item.ID + "." + hex.EncodeToString(h.Sum(nil)[:8])) {
+		return nil
 	}
 	var b rawjson.Builder
 	b.Raw("configuration", wire.AppendConfiguration(nil, &item, &c.project, c.dialect))

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -11,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -110,6 +113,32 @@ func (c *call) stream(write func(*wire.Stream) error) error {
 		return errors.Join(err, errBegun)
 	}
 	return err
+}
+
+// json answers with a small object. That the caller has gone meanwhile is no error of the
+// operation, which is done.
+func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }
+
+// answer sends any JSON.
+func (c *call) answer(body json.RawMessage) error {
+	_ = wire.WriteJSON(c.w, body)
+	return nil
+}
+
+// hasAlready sets the ETag of an answer, weak since the bytes differ by compression, and reports whether the caller says that they have
+// it: then the answer is 304, and nothing is left to do. tag must tell all answers of the path apart, and be plain letters, digits and dots.
+func (c *call) hasAlready(tag string) bool {
+	etag := `"` + tag + `"`
+	c.w.Header().Set("ETag", "W/"+etag)
+	for _, line := range c.r.Header.Values("If-None-Match") {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == etag {
+				c.w.WriteHeader(http.StatusNotModified)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // id reads the path's id. name is what the error calls it.

@@ -273,4 +273,6 @@ type Evaluator interface {
 	Check(d *metric.Definition) error
 	// Warnings returns what in a definition may not work, in sentences for its owner.
 	Warnings(d *metric.Definition) []string
+	// Available returns what metrics of a project can use now.
+	Available(ctx context.Context, projectID int64) (evaluate.Available, error)
 }

@@ -23,7 +23,7 @@ var parameters = map[string][]string{
 	"getRunSchema":              {"dateRange"},
 	"getRunsSchema":             {"dateRange", "evaluation_id"},
 	"getSessionOTLP":            {"format", "limit", "page"},
-	"getSessionTree":            {"after", "below", "limit", "since"},
+	"getSessionTree":            {"after", "around", "below", "limit", "since"},
 	"listAudit":                 {"action", "dateRange", "limit", "page", "project_id"},
 	"listBackfills":             {"limit", "page"},
 	"listCharts":                {"limit", "page"},

@@ -113,6 +113,10 @@ type Deps struct {
 	Recheck func(r *http.Request) (context.Context, error)
 	// Refusals keeps the requests that were refused. If it is nil, the server keeps its own.
 	Refusals *refused.Log
+	// Listeners returns where the server listens. If it is nil, nobody is told.
+	Listeners func() []mount.Listener
+	// MaxBody is the most bytes of a request's body, after decompression; 0: there is no bound.
+	MaxBody int64
 	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
 	// Version is the server's, as getMe shows it.

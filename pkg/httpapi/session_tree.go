@@ -44,11 +44,14 @@ func (s *Server) getSessionTree(c *call) error {
 		return err
 	}
 	read := time.Now()
-	rows, whole, err := wire.TreeRows(c.ctx(), set, part)
+	rows, gaps, whole, err := wire.TreeRows(c.ctx(), set, part)
 	if err != nil {
 		return err
 	}
-	answer := treeAnswer{rows: rows, whole: whole, complete: whole && part.Below == uuid.Nil, total: len(set.Events), since: since}
+	answer := treeAnswer{
+		rows: rows, gaps: gaps, whole: whole, complete: whole && part.Below == uuid.Nil && part.Around == uuid.Nil,
+		total: len(set.Events), since: since,
+	}
 	body := s.trees.answer(treeKey{c.project.ID, sessionOf(set, id)}, answer)
 	c.w.Header().Set("Server-Timing", fmt.Sprintf("db;dur=%.1f, encode;dur=%.1f", millis(read.Sub(began)), millis(time.Since(read))))
 	return c.answer(body)
@@ -67,10 +70,11 @@ func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisec
 // treePart reads which rows are asked for.
 func (c *call) treePart() (part wire.TreePart, since string, err error) {
 	var params struct {
-		Limit int64  `query:"limit"`
-		Below string `query:"below"`
-		After string `query:"after"`
-		Since string `query:"since"`
+		Limit  int64  `query:"limit"`
+		Below  string `query:"below"`
+		After  string `query:"after"`
+		Around string `query:"around"`
+		Since  string `query:"since"`
 	}
 	if err := c.query(&params); err != nil {
 		return part, "", err
@@ -95,8 +99,16 @@ func (c *call) treePart() (part wire.TreePart, since string, err error) {
 			return part, "", fault.InvalidField("after", "needs below")
 		}
 	}
-	if params.Since != "" && params.Below != "" {
-		return part, "", fault.InvalidField("since", "must not be given with below")
+	if params.Around != "" {
+		if part.Around, err = wire.ParseID(params.Around); err != nil {
+			return part, "", fault.In("around", err)
+		}
+		if params.Below != "" {
+			return part, "", fault.InvalidField("around", "must not be given with below")
+		}
+	}
+	if params.Since != "" && (params.Below != "" || params.Around != "") {
+		return part, "", fault.InvalidField("since", "must not be given with below or around")
 	}
 	return part, params.Since, nil
 }
@@ -137,8 +149,9 @@ func newTrees() *trees {
 // treeAnswer is what there is to answer: rows, of a session of total events.
 type treeAnswer struct {
 	rows     []wire.TreeRow
-	whole    bool // the rows are all that were asked for
-	complete bool // and the whole session was
+	gaps     []wire.TreeGap // where events are missing before a row
+	whole    bool           // the rows are all that were asked for
+	complete bool           // and the whole session was
 	total    int
 	since    string // the version that the caller has; empty: none
 }
@@ -166,6 +179,13 @@ func (t *trees) answer(key treeKey, a treeAnswer) []byte {
 	if !known {
 		b.Raw("columns", rawjson.AppendStrings(nil, wire.TreeColumns))
 		b.Raw("rows", rowList(rows, false, nil))
+		if len(a.gaps) > 0 {
+			var gaps rawjson.Builder
+			for _, g := range a.gaps {
+				gaps.Int(g.Row.String(), int64(g.Events))
+			}
+			b.Raw("gaps", gaps.Bytes())
+		}
 		return b.Bytes()
 	}
 	b.String("since", a.since)
@@ -256,10 +276,7 @@ func (s *Server) getEventField(c *call) error {
 		return err
 	}
 	raw := wire.EventField(&e, name)
-	etag := `W/"` + strconv.FormatUint(maphash.Bytes(s.trees.seed, raw), 36) + `"`
-	c.w.Header().Set("ETag", etag)
-	if c.r.Header.Get("If-None-Match") == etag {
-		c.w.WriteHeader(http.StatusNotModified)
+	if c.hasAlready(strconv.FormatUint(maphash.Bytes(s.trees.seed, raw), 36)) {
 		return nil
 	}
 	return c.answer(raw)

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
-
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/query"
@@ -92,16 +90,6 @@ func (c *call) deleted(id string) error {
 	b.Bool("success", true)
 	b.String("deleted", id)
 	return c.json(&b)
-}
-
-// json answers with a small object. That the caller has gone meanwhile is no error of the
-// operation, which is done.
-func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }
-
-// answer sends any JSON.
-func (c *call) answer(body json.RawMessage) error {
-	_ = wire.WriteJSON(c.w, body)
-	return nil
 }
 
 // searchSessions answers with a page of sessions, each summed up.

@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -222,5 +223,54 @@ func TestChangesOfAStore(t *testing.T) {
 		if status, body := ask(t, h, request, ""); status != 404 {
 			t.Errorf("%s after the session is gone: %d %s", request, status, body)
 		}
+	}
+}
+
+// Whoever has an answer that is still right is told so, and sent nothing.
+func TestNotModified(t *testing.T) {
+	t.Parallel()
+	h := stored(t)
+	status, body := ask(t, h, "POST /v1/configurations", `{"name":"greeting","provider":"openai","parameters":{"call_type":"chat","model":"small"}}`)
+	id, ok := rawjson.Text(rawjson.Path([]byte(body), "insertedId"))
+	if status != http.StatusOK || !ok {
+		t.Fatalf("%d %s", status, body)
+	}
+	get := func(path string, has ...string) (int, string, int) {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+		for _, tag := range has {
+			r.Header.Add("If-None-Match", tag)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code, w.Header().Get("ETag"), w.Body.Len()
+	}
+	for _, path := range []string{"/v1/configurations/" + id, "/v1/events/" + numbered(1).String() + "/fields/inputs"} {
+		code, tag, length := get(path)
+		if code != http.StatusOK || !strings.HasPrefix(tag, `W/"`) || length == 0 {
+			t.Fatalf("%s: %d %s, %d bytes", path, code, tag, length)
+		}
+		for _, has := range [][]string{{tag}, {strings.TrimPrefix(tag, "W/")}, {`"other", ` + tag}, {`"other"`, tag}, {"*"}} {
+			if code, again, length := get(path, has...); code != http.StatusNotModified || again != tag || length != 0 {
+				t.Errorf("%s with %q: %d %s, %d bytes", path, has, code, again, length)
+			}
+		}
+		if code, _, _ := get(path, `"other"`); code != http.StatusOK {
+			t.Errorf("%s with another tag: %d", path, code)
+		}
+	}
+	path := "/v1/configurations/" + id
+	_, before, _ := get(path)
+	if _, older, _ := get("/configurations/" + id); older == before {
+		t.Errorf("both forms of the answer have the tag %s", before)
+	}
+	if status, body := ask(t, h, "PUT "+path, `{"name":"greeting","provider":"openai","parameters":{"call_type":"chat","model":"large"}}`); status != http.StatusOK {
+		t.Fatalf("%d %s", status, body)
+	}
+	if code, after, _ := get(path, before); code != http.StatusOK || after == before {
+		t.Errorf("after a change: %d %s, before %s", code, after, before)
+	}
+	if code, first, _ := get(path+"?version=1", before); code != http.StatusNotModified || first != before {
+		t.Errorf("the first version: %d %s, before %s", code, first, before)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// maxPreviews is how many events one request may ask previews of.
-const maxPreviews = 200
+// MaxPreviews is how many events one request may ask previews of.
+const MaxPreviews = 200
 
 // previewLength is how long a preview is at most, in characters.
 const previewLength = 200
@@ -26,7 +26,7 @@ func DecodePreviews(body []byte) (ids []uuid.UUID, err error) {
 		if key != "event_ids" {
 			return fault.New(fault.Invalid, "is not a field of this request")
 		}
-		ids, err = readEventIDs(raw, maxPreviews)
+		ids, err = readEventIDs(raw, MaxPreviews)
 		return err
 	})
 	if err == nil && ids == nil {

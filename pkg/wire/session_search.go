@@ -14,10 +14,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// Bounds of a page of sessions.
+// defaultSessions is how many sessions a page has if nothing is said, MaxSessions the most.
 const (
 	defaultSessions = 50
-	maxSessions     = 200
+	MaxSessions     = 200
 )
 
 // sessionSearchFields are the fields of a search of sessions.
@@ -61,7 +61,7 @@ func DecodeSessionSearch(body []byte, now time.Time) (*SessionSearch, error) {
 	if q.From, q.To, err = query.ParseRange(fields["dateRange"], "dateRange", now); err != nil {
 		return nil, err
 	}
-	if q.Limit, _, err = (query.PageRule{Default: defaultSessions, Max: maxSessions}).Parse(fields["limit"], nil); err != nil {
+	if q.Limit, _, err = (query.PageRule{Default: defaultSessions, Max: MaxSessions}).Parse(fields["limit"], nil); err != nil {
 		return nil, err
 	}
 	sort, err := oneOf(fields, "sort", string(query.SortStart), query.SessionSorts())
@@ -150,8 +150,14 @@ func sessionRow(e *event.Event, t *event.SessionTotals) []byte {
 	b.Number("start_time", e.Start)
 	b.Number("end_time", e.End)
 	b.Number("duration", e.Duration)
+	state := query.StateEnded
+	if t.Unfinished > 0 {
+		state = query.StateRunning
+	}
+	b.String("state", state)
 	b.Int("num_events", t.Events)
 	b.Int("num_model_events", t.ModelEvents)
+	b.Int("num_tool_events", t.ToolEvents)
 	b.Int("num_errors", t.Errors)
 	tokens.Number("prompt", t.Prompt)
 	tokens.Number("completion", t.Completion)

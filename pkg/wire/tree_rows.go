@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,26 +42,42 @@ type TreeRow struct {
 
 // TreePart says which rows of a session's tree are asked for.
 type TreePart struct {
-	Limit int
-	Below uuid.UUID // only what stands below this event; zero: all
-	After uuid.UUID // and of its children only those after this one
+	Limit  int
+	Below  uuid.UUID // only what stands below this event; zero: all
+	After  uuid.UUID // and of its children only those after this one
+	Around uuid.UUID // instead: the way to this event, its neighbours, and what stands below it
+}
+
+// TreeGap is a place in a list of TreeRows where events are missing that stand between a row and the sibling before it.
+type TreeGap struct {
+	Row    uuid.UUID
+	Events int
 }
 
 // TreeRows returns rows of a session's tree, parents before their children and children by start time. set holds all events of
 // the session. If there are more than the limit, those of the upper levels are returned, and of one level the
-// first; the numbers of children and of rows below show where others are. whole says that none is missing. The error is that
-// of a Load, or fault.NotFound if Below or After is not there.
-func TreeRows(ctx context.Context, set *event.Set, part TreePart) (rows []TreeRow, whole bool, err error) {
+// first; the numbers of children and of rows below show where others are. whole says that none is missing. Only with Around
+// are events missing before a row: gaps says how many. The error is that of a Load, fault.NotFound if Below, After or Around is
+// not there, or fault.Invalid if Around stands below more events than Limit.
+func TreeRows(ctx context.Context, set *event.Set, part TreePart) (rows []TreeRow, gaps []TreeGap, whole bool, err error) {
 	root, top := event.Tree(set.Events)
 	t := treeRows{set: set, root: root, below: make([]int32, len(set.Events)), parents: make([]int32, len(set.Events))}
 	t.count(top)
 	first := top
-	if part.Below != uuid.Nil {
-		if first, err = t.after(top, part); err != nil {
-			return nil, false, err
+	var shown []bool
+	switch {
+	case part.Around != uuid.Nil:
+		shown, gaps, err = t.around(top, part)
+	case part.Below != uuid.Nil:
+		if first, err = t.after(top, part); err == nil {
+			shown, whole = t.choose(first, part)
 		}
+	default:
+		shown, whole = t.choose(first, part)
 	}
-	shown, whole := t.choose(first, part)
+	if err != nil {
+		return nil, nil, false, err
+	}
 	var list []*event.Node
 	if root >= 0 && part.Below == uuid.Nil {
 		list = append(list, &event.Node{Index: root, Children: top})
@@ -71,14 +88,17 @@ func TreeRows(ctx context.Context, set *event.Set, part TreePart) (rows []TreeRo
 	for i, n := range list {
 		at[n.Index] = i
 		if rows[i], err = t.row(ctx, n); err != nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 		rows[i].At = -1
 		if p, ok := at[int(t.parents[n.Index])]; ok && n.Index != root {
 			rows[i].At = p
 		}
 	}
-	return rows, whole, nil
+	if part.Around != uuid.Nil {
+		whole = len(rows) == len(set.Events)
+	}
+	return rows, gaps, whole, nil
 }
 
 // treeRows is the tree of one session.
@@ -149,7 +169,13 @@ func (t *treeRows) choose(first []*event.Node, part TreePart) (shown []bool, who
 		return nil, true
 	}
 	shown = make([]bool, len(t.set.Events))
-	for level := first; len(level) > 0 && left > 0; {
+	t.showLevels(shown, first, left)
+	return shown, false
+}
+
+// showLevels shows nodes and what is below them, level by level, as long as there are rows left.
+func (t *treeRows) showLevels(shown []bool, level []*event.Node, left int) {
+	for len(level) > 0 && left > 0 {
 		var next []*event.Node
 		for _, n := range level {
 			if left == 0 {
@@ -161,7 +187,56 @@ func (t *treeRows) choose(first []*event.Node, part TreePart) (shown []bool, who
 		}
 		level = next
 	}
-	return shown, false
+}
+
+// around shows the events above part.Around, of its siblings as many before it as after it, for which it takes half of the rows
+// that are left, and what is below it. gaps says how many events are missing before the first that is shown of each level.
+func (t *treeRows) around(top []*event.Node, part TreePart) (shown []bool, gaps []TreeGap, err error) {
+	shown = make([]bool, len(t.set.Events))
+	if t.root >= 0 && t.set.Events[t.root].ID == part.Around {
+		t.showLevels(shown, top, part.Limit-1)
+		return shown, nil, nil
+	}
+	target := find(t.set.Events, top, part.Around)
+	if target == nil {
+		return nil, nil, fault.New(fault.NotFound, "no event %s in the session", part.Around)
+	}
+	way := map[int]bool{} // the event and those above it, but for the session event
+	for at := target.Index; at >= 0 && at != t.root; at = int(t.parents[at]) {
+		way[at] = true
+	}
+	left := part.Limit - len(way)
+	if t.root >= 0 {
+		left--
+	}
+	if left < 0 {
+		return nil, nil, fault.InvalidField("around", "stands below %d events, more than the limit %d", len(way), part.Limit)
+	}
+	for level := top; len(level) > 0; {
+		at := slices.IndexFunc(level, func(n *event.Node) bool { return way[n.Index] })
+		from, to := at, at+1
+		if level[at] == target {
+			from = max(0, at-left/4)
+			to = min(len(level), at+1+left/4)
+		}
+		missing := 0
+		for _, n := range level[:from] {
+			missing += 1 + int(t.below[n.Index])
+		}
+		if missing > 0 {
+			gaps = append(gaps, TreeGap{Row: t.set.Events[level[from].Index].ID, Events: missing})
+		}
+		for _, n := range level[from:to] {
+			shown[n.Index] = true
+		}
+		if level[at] == target {
+			left -= to - from - 1
+			break
+		}
+		level = level[at].Children
+	}
+	t.showLevels(shown, target.Children, left)
+	return shown, gaps, nil
 }
 
 // preorder appends the nodes that are shown, and below each of them its children.

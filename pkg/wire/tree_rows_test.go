@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestTreeRows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rows, whole, err := TreeRows(t.Context(), treeOf(t, tt.events...), tt.part)
+			rows, _, whole, err := TreeRows(t.Context(), treeOf(t, tt.events...), tt.part)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,11 +78,52 @@ func TestTreeRows(t *testing.T) {
 		})
 	}
 	for name, part := range map[string]TreePart{
-		"below": {Limit: 9, Below: idOf("nowhere")}, "after": {Limit: 9, Below: idOf("a"), After: idOf("c")},
+		"below": {Limit: 9, Below: idOf("nowhere")}, "around": {Limit: 9, Around: idOf("nowhere")}, "after": {Limit: 9, Below: idOf("a"), After: idOf("c")},
 	} {
-		if _, _, err := TreeRows(t.Context(), treeOf(t, tree...), part); fault.Of(err) != fault.NotFound {
+		if _, _, _, err := TreeRows(t.Context(), treeOf(t, tree...), part); fault.Of(err) != fault.NotFound {
 			t.Errorf("%s an event that is not there: %v", name, err)
 		}
+	}
+}
+
+// Around an event there is the way to it, neighbours on both sides and what is below it, and the gaps count what is missing before.
+func TestTreeRowsAround(t *testing.T) {
+	t.Parallel()
+	tree := []string{"a<r", "b<r", "c<r", "d<r", "e<r", "x<a", "u<d", "v<d", "w<d", "k<v", "l<v"}
+	for name, tt := range map[string]struct {
+		around string
+		limit  int
+		want   string
+		gaps   map[string]int
+		whole  bool
+	}{
+		"all neighbours":           {"v", 100, "r@-1/5/11 d@0/3/5 u@1/0/0 v@1/2/2 k@3/0/0 l@3/0/0 w@1/0/0", map[string]int{"d": 4}, false},
+		"a deep one":               {"v", 4, "r@-1/5/11 d@0/3/5 v@1/2/2 k@2/0/0", map[string]int{"d": 4, "v": 1}, false},
+		"neighbours on both sides": {"v", 7, "r@-1/5/11 d@0/3/5 u@1/0/0 v@1/2/2 k@3/0/0 l@3/0/0 w@1/0/0", map[string]int{"d": 4}, false},
+		"only the way":             {"k", 4, "r@-1/5/11 d@0/3/5 v@1/2/2 k@2/0/0", map[string]int{"d": 4, "v": 1}, false},
+		"the session":              {"r", 3, "r@-1/5/11 a@0/1/1 b@0/0/0", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows, gaps, whole, err := TreeRows(t.Context(), treeOf(t, tree...), TreePart{Limit: tt.limit, Around: idOf(tt.around)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[uuid.UUID]int{}
+			for _, g := range gaps {
+				got[g.Row] = g.Events
+			}
+			want := map[uuid.UUID]int{}
+			for name, n := range tt.gaps {
+				want[idOf(name)] = n
+			}
+			if drawn(rows) != tt.want || whole != tt.whole || !maps.Equal(got, want) {
+				t.Errorf("%s, whole %t, gaps %v\nwant %s, %t, %v", drawn(rows), whole, got, tt.want, tt.whole, want)
+			}
+		})
+	}
+	if _, _, _, err := TreeRows(t.Context(), treeOf(t, tree...), TreePart{Limit: 3, Around: idOf("k")}); fault.Of(err) != fault.Invalid {
+		t.Errorf("around an event that stands too deep: %v", err)
 	}
 }
 
@@ -94,7 +136,7 @@ func TestTreeRowsOfAChain(t *testing.T) {
 		events[i] = fmt.Sprintf("%d<%d", i, i-1)
 	}
 	events[0] = "0<r"
-	rows, whole, err := TreeRows(t.Context(), treeOf(t, events...), TreePart{Limit: 20_000})
+	rows, _, whole, err := TreeRows(t.Context(), treeOf(t, events...), TreePart{Limit: 20_000})
 	if err != nil || whole || len(rows) != 20_000 {
 		t.Fatalf("%d rows, whole %t, %v", len(rows), whole, err)
 	}
@@ -117,7 +159,7 @@ func TestTreeRowOfAnEvent(t *testing.T) {
 		e.ID, e.SessionID, e.ParentID, e.Start = set.Events[i+1].ID, set.Events[0].ID, set.Events[0].ID, float64(i)
 		set.Events[i+1] = e
 	}
-	rows, _, err := TreeRows(t.Context(), set, TreePart{Limit: 10})
+	rows, _, _, err := TreeRows(t.Context(), set, TreePart{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +194,7 @@ func TestTreeRowIsLoaded(t *testing.T) {
 	whole.Type, whole.Metadata = event.TypeModel, json.RawMessage(`{"total_tokens":5}`)
 	set.Complete = func(i int) bool { return i != 1 }
 	set.Load = func(_ context.Context, i int) (event.Event, error) { return whole, nil }
-	rows, _, err := TreeRows(t.Context(), set, TreePart{Limit: 10})
+	rows, _, _, err := TreeRows(t.Context(), set, TreePart{Limit: 10})
 	if err != nil || rows[1].Tokens == nil || *rows[1].Tokens != 5 {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -209,7 +251,7 @@ func FuzzSessionSearch(f *testing.F) {
 			}
 			return
 		}
-		if r.Search.Limit < 1 || r.Search.Limit > maxSessions || !r.Search.Sort.Valid() {
+		if r.Search.Limit < 1 || r.Search.Limit > MaxSessions || !r.Search.Sort.Valid() {
 			t.Errorf("%+v", r.Search)
 		}
 	})

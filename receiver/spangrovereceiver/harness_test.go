@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,6 +50,18 @@ type fakeAPI struct {
 	mu      sync.Mutex
 	routes  map[string]http.Handler
 	refused []string // project, method, path, status, key and message
+	ports   []mount.Listener
+}
+
+func (a *fakeAPI) Listening(l mount.Listener) func() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ports = append(a.ports, l)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.ports = slices.DeleteFunc(a.ports, func(o mount.Listener) bool { return o == l })
+	}
 }
 
 func (a *fakeAPI) Refuse(projectID string, r refused.Request) {

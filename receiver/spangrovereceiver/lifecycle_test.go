@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configauth"
@@ -14,6 +15,8 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/spangrove/spangrove/pkg/mount"
 )
 
 func create(t *testing.T, cfg *Config) receiver.Traces {
@@ -38,6 +41,26 @@ func TestOnePipelineEachAndStartedTwice(t *testing.T) {
 	r := start(t, options{})
 	if err := r.receiver.Start(t.Context(), componenttest.NewNopHost()); err != nil {
 		t.Errorf("the second pipeline: %v", err)
+	}
+}
+
+// Whoever asks the API is told where the receiver really listens, as long as it does.
+func TestListenersAreTold(t *testing.T) {
+	r := start(t, options{config: func(c *Config) { c.MaxItems = 7 }})
+	want := []mount.Listener{
+		{Topic: mount.TopicOTLPGRPC, URL: "http://" + r.grpcTarget, MaxBytes: defaultMaxBody, MaxItems: 7},
+		{Topic: mount.TopicOTLPHTTP, URL: r.httpURL, MaxBytes: defaultMaxBody, MaxItems: 7},
+		{Topic: mount.TopicOTLPHTTP, MaxItems: 7},
+	}
+	if diff := cmp.Diff(want, r.api.ports); diff != "" {
+		t.Error(diff)
+	}
+	if err := r.receiver.Shutdown(t.Context()); err != nil || len(r.api.ports) > 0 {
+		t.Errorf("after the end: %+v, %v", r.api.ports, err)
+	}
+	r = start(t, options{noAPI: true, config: func(c *Config) { c.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "" }})
+	if len(r.api.ports) != 1 || r.api.ports[0].URL != r.httpURL {
+		t.Errorf("HTTP alone: %+v", r.api.ports)
 	}
 }
 

@@ -117,6 +117,7 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 	r.grpc = &grpcListener{calls, server}
 	ingress.WarnUnencrypted(r.set.Logger, cfg.NetAddr.Endpoint, string(cfg.NetAddr.Transport), encryption != nil)
 	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPGRPC, Text: ln.Addr().String()}, "OTLP gRPC")
+	r.tellListeners(mount.Listener{Topic: mount.TopicOTLPGRPC, URL: listenerURL(ln, encryption != nil), MaxBytes: int64(cfg.MaxRecvMsgSizeMiB) * mebibyte})
 	r.serve(host, func() error { return server.Serve(bound) }, http.ErrServerClosed)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -45,6 +46,8 @@ type spangroveReceiver struct {
 	sessions mount.SessionReader // nil: a session start is answered with what was sent
 	projects mount.Projects      // nil: a caller without identity has no project to name
 	refusals mount.Refusals      // nil: refused requests are only counted
+	// nil: nobody asks where the receiver listens
+	listeners mount.Listeners
 
 	// mu guards the life cycle, that is all below it.
 	mu      sync.Mutex
@@ -54,6 +57,7 @@ type spangroveReceiver struct {
 	// The patterns that are mounted on the API's port, and where.
 	mounted  []string
 	registry mount.Registrar
+	closed   []func() // take back what listeners was told
 	serving  sync.WaitGroup
 }
 
@@ -102,6 +106,7 @@ func (r *spangroveReceiver) start(ctx context.Context, host component.Host) erro
 	r.sessions = find[mount.SessionReader](host, r.cfg.API.Extension)
 	r.projects = find[mount.Projects](host, r.cfg.API.Extension)
 	r.refusals = find[mount.Refusals](host, r.cfg.API.Extension)
+	r.listeners = find[mount.Listeners](host, r.cfg.API.Extension)
 	if err := r.listenGRPC(ctx, host); err != nil {
 		return fmt.Errorf("%s: %w", r.key("protocols::grpc"), err)
 	}
@@ -146,6 +151,7 @@ func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host)
 	}
 	ingress.WarnUnencrypted(r.set.Logger, cfg.NetAddr.Endpoint, string(cfg.NetAddr.Transport), cfg.TLS.HasValue())
 	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPHTTP, Text: scheme + ln.Addr().String()}, "OTLP HTTP")
+	r.tellListeners(mount.Listener{Topic: mount.TopicOTLPHTTP, URL: listenerURL(ln, cfg.TLS.HasValue()), MaxBytes: cfg.MaxRequestBodySize})
 	r.serve(host, func() error { return s.Serve(ln) }, http.ErrServerClosed)
 	return nil
 }
@@ -171,6 +177,7 @@ func (r *spangroveReceiver) mountAPI(host component.Host) error {
 		}
 		r.mounted = append(r.mounted, route.pattern)
 	}
+	r.tellListeners(mount.Listener{Topic: mount.TopicOTLPHTTP}) // at the API's address, within its bounds
 	return nil
 }
 
@@ -190,6 +197,25 @@ func (r *spangroveReceiver) announce(ctx context.Context, n mount.Notice, what s
 	}
 }
 
+// tellListeners tells the API of a listener of OTLP, or of OTLP on its own port.
+func (r *spangroveReceiver) tellListeners(l mount.Listener) {
+	if r.listeners != nil {
+		l.MaxItems = r.cfg.MaxItems
+		r.closed = append(r.closed, r.listeners.Listening(l))
+	}
+}
+
+// listenerURL returns a URL with the address that was bound.
+func listenerURL(ln net.Listener, encrypted bool) string {
+	switch {
+	case ln.Addr().Network() == "unix":
+		return "unix://" + ln.Addr().String()
+	case encrypted:
+		return "https://" + ln.Addr().String()
+	}
+	return "http://" + ln.Addr().String()
+}
+
 // Shutdown takes no more requests, and waits for those under way until ctx ends. It may be
 // called before Start and more than once. The gate is closed first, so that a request that still comes is told to come
 // back later (503) and not cut off.
@@ -202,6 +228,10 @@ func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
 		r.registry.Unmount(pattern)
 	}
 	r.mounted = nil
+	for _, closed := range r.closed {
+		closed()
+	}
+	r.closed = nil
 	var err error
 	if r.http != nil {
 		if err = r.http.Shutdown(ctx); err != nil {

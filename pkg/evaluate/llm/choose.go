@@ -108,36 +108,10 @@ const maxOwn = 1000
 //
 // err is an error of the store.
 func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definition) (p *endpoint, model, why string, err error) {
-	own := map[string]provider.Provider{}
-	if e.deps.Stored != nil {
-		list, err := e.deps.Stored.Providers(ctx, projectID)
-		if err != nil {
-			return nil, "", "", err
-		}
-		for _, s := range list {
-			own[s.Name] = s
-		}
-	}
-	served, err := e.served(ctx, projectID)
+	own, all, others, err := e.reachable(ctx, projectID)
 	if err != nil {
 		return nil, "", "", err
 	}
-	var all, others []string
-	for name := range e.named {
-		if _, hidden := own[name]; hidden {
-			continue
-		}
-		if served {
-			all = append(all, name)
-		} else {
-			others = append(others, name)
-		}
-	}
-	slices.Sort(others)
-	for name := range own {
-		all = append(all, name)
-	}
-	slices.Sort(all)
 	name := e.cfg.DefaultProvider
 	if d.ModelProvider != nil && strings.TrimSpace(*d.ModelProvider) != "" {
 		name = *d.ModelProvider
@@ -179,6 +153,46 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 		return nil, "", fmt.Sprintf("The metric's model_name %.64q is not the name of a model.", model), nil
 	}
 	return p, model, "", nil
+}
+
+// reachable returns a project's own providers by name, the names of all that it can use, and those of the server's that it cannot.
+func (e *Engine) reachable(ctx context.Context, projectID int64) (own map[string]provider.Provider, all, others []string, err error) {
+	own = map[string]provider.Provider{}
+	if e.deps.Stored != nil {
+		list, err := e.deps.Stored.Providers(ctx, projectID)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for _, s := range list {
+			own[s.Name] = s
+		}
+	}
+	served, err := e.served(ctx, projectID)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for name := range e.named {
+		if _, hidden := own[name]; hidden {
+			continue
+		}
+		if served {
+			all = append(all, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	for name := range own {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return own, all, others, nil
+}
+
+// Providers implements evaluate.Asker.
+func (e *Engine) Providers(ctx context.Context, projectID int64) ([]string, error) {
+	_, all, _, err := e.reachable(ctx, projectID)
+	return all, err
 }
 
 // modelName is what a model may be called: for some APIs it is part of the path.

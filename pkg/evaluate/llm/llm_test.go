@@ -934,6 +934,13 @@ func TestServed(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 			}
+			want := []string{"judge"}
+			if id != e.project && !tt.served[id] {
+				want = nil
+			}
+			if names, err := e.Providers(t.Context(), id); err != nil || !slices.Equal(names, want) {
+				t.Errorf("%q, project %d: providers %q, want %q; %v", tt.projects, id, names, want, err)
+			}
 		}
 	}
 }

@@ -81,12 +81,13 @@ func (a *app) sessionSearch() *cobra.Command {
 	var filters, events []string
 	var ascending bool
 	limit := 50
-	sorts := []string{client.SortStart, client.SortDuration, client.SortCost, client.SortTokens, client.SortErrors, client.SortEvents}
+	sorts := []string{client.SortStart, client.SortDuration, client.SortCost, client.SortTokens, client.SortErrors, client.SortEvents, client.SortTools, client.SortState}
 	cmd := command(
 		"search",
 		"Search sessions by their totals and by the events in them",
 		`
 		spangrove sessions search --sort cost --since 7d
+		spangrove sessions search --filter 'state is running'
 		spangrove sessions search --filter 'totals.errors > 0' --event-filter 'config.model is gpt-4o'
 		spangrove sessions search --event-filter 'event_name is search' --event-filter 'duration > 2000' --output jsonl`,
 		func(ctx context.Context, _ []string) error {
@@ -102,7 +103,7 @@ func (a *app) sessionSearch() *cobra.Command {
 	)
 	flags := cmd.Flags()
 	timeFlags(cmd, &since, &until)
-	flags.StringVar(&sort, "sort", client.SortStart, "what comes first: the highest `TOTAL` of start, duration, cost, tokens, errors or events")
+	flags.StringVar(&sort, "sort", client.SortStart, "what comes first: the highest `TOTAL` of start, duration, cost, tokens, errors, events, tool_events or state")
 	completes(cmd, "sort", sorts)
 	flags.BoolVar(&ascending, "ascending", false, "the lowest first")
 	flags.StringArrayVar(&events, "event-filter", nil, "only those with an event for which this `FILTER` holds; repeated, one event must meet all")
@@ -147,6 +148,7 @@ func (a *app) showSessions(ctx context.Context, q json.RawMessage, limit int) er
 		{title: "name", path: "session_name"},
 		{title: "start", path: "start_time", show: millis, whole: true},
 		{title: "took", path: "duration", show: span, right: true},
+		{title: "state", path: "state"},
 		{title: "events", path: "num_events", right: true},
 		{title: "errors", path: "num_errors", right: true},
 		{title: "tokens", path: "tokens.total", right: true},
