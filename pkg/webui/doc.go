@@ -5,7 +5,9 @@
 //
 //	go generate ./pkg/webui
 //
-// which bundles them with esbuild, a Go library here. A test compares dist with what the sources give.
+// which bundles them with esbuild, a Go library here. A test compares dist with what the sources give. It also writes
+// the types of the API that pages import, src/api/types.gen.ts, from pkg/httpapi/openapi.yaml: of those no other are
+// written by hand, and a test compares them, too.
 //
 // The directories of src: app holds the shell (routes, keys, theme), api the only calls of the server, model what
 // computes without a page (trees, layouts, filters, messages), parts the building blocks of pages, which get all

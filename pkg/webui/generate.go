@@ -1,3 +1,4 @@
 package webui
 
+//go:generate go run ./internal/apitypes
 //go:generate go run ./internal/bundle

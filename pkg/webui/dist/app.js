@@ -2,7 +2,7 @@
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect22 } from "./lib.js";
+import { useEffect as useEffect24 } from "./lib.js";
 
 // api/client.ts
 import { signal } from "./lib.js";
@@ -53,6 +53,17 @@ function isAbort(error) {
   return error instanceof DOMException && error.name === "AbortError";
 }
 
+// api/search.ts
+function searchSessions(body, signal10) {
+  return call("v1/sessions/search", { method: "POST", body, ...signal10 && { signal: signal10 } });
+}
+function searchEvents(body, signal10) {
+  return call("v1/events/search", { method: "POST", body, ...signal10 && { signal: signal10 } });
+}
+function searchFields(fields2, paths2, body, signal10) {
+  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields2, ...paths2])] }, ...signal10 && { signal: signal10 } });
+}
+
 // app/keymap.ts
 import { signal as signal2 } from "./lib.js";
 var commands = signal2([]);
@@ -91,9 +102,9 @@ function listen() {
     if (document.querySelector("dialog[open]") && key2 !== "mod+k") return;
     const plain = key2.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;
-    const two = performance.now() - firstAt < 1200 ? `${first} ${key2}` : "";
+    const two2 = performance.now() - firstAt < 1200 ? `${first} ${key2}` : "";
     const find = (keys) => commands.value.findLast((c) => c.keys.includes(keys));
-    const command = two && find(two) || find(key2);
+    const command = two2 && find(two2) || find(key2);
     if (command) {
       event.preventDefault();
       first = "";
@@ -133,6 +144,7 @@ function replace(address) {
   history.replaceState(history.state, "", address);
   hash.value = address;
 }
+var settled = () => hash.value === location.hash;
 function setParams(changes, inPlace = false) {
   const { path, params } = route.value;
   const next = Object.fromEntries(params);
@@ -211,9 +223,14 @@ var paths = {
 function Icon({ name, small, label, tint }) {
   return /* @__PURE__ */ jsx("svg", { class: `glyph${small ? " small" : ""}${tint ? ` ${tint}` : ""}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", children: /* @__PURE__ */ jsx("path", { d: paths[name] }) });
 }
+function iconPath(name) {
+  return paths[name];
+}
+function typeIcon(type) {
+  return Object.hasOwn(paths, type) ? type : "generic";
+}
 function TypeIcon({ type, small }) {
-  const name = type in paths ? type : "generic";
-  return /* @__PURE__ */ jsx(Icon, { name, small, tint: `type-${type}`, label: type });
+  return /* @__PURE__ */ jsx(Icon, { name: typeIcon(type), small, tint: `type-${type}`, label: type });
 }
 
 // app/brand.tsx
@@ -227,6 +244,135 @@ function Brand() {
 
 // app/palette.tsx
 import { useEffect as useEffect2, useMemo, useRef as useRef2, useState as useState2 } from "./lib.js";
+
+// model/clock.ts
+var utc = false;
+function showUTC(on) {
+  utc = on;
+}
+function shown(ms) {
+  const d = new Date(utc ? ms : ms - new Date(ms).getTimezoneOffset() * 6e4);
+  return Number.isNaN(d.getTime()) ? new Date(ms) : d;
+}
+function parse(text3) {
+  return Date.parse(utc && text3 !== "" ? `${text3}Z` : text3);
+}
+function fieldTime(ms) {
+  return shown(ms).toISOString().slice(0, 16);
+}
+var second = 1e3;
+var minute = 60 * second;
+var hour = 60 * minute;
+var day = 24 * hour;
+var steps = [
+  second,
+  2 * second,
+  5 * second,
+  10 * second,
+  30 * second,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  day,
+  2 * day,
+  7 * day,
+  14 * day,
+  30 * day,
+  90 * day,
+  365 * day
+];
+var months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+var two = (n) => String(n).padStart(2, "0");
+function dayOf(ms) {
+  const d = shown(ms);
+  return `${months[d.getUTCMonth()]} ${d.getUTCDate()}`;
+}
+function ticks(from, to, n) {
+  const step = steps.find((s) => (to - from) / s <= n) ?? Math.ceil((to - from) / n / (365 * day)) * 365 * day;
+  const ahead = shown(from).getTime() - from;
+  const out = [];
+  for (let clock = Math.ceil((from + ahead) / step) * step; clock - ahead <= to; clock += step) {
+    const at = clock - (shown(clock - ahead).getTime() - (clock - ahead));
+    const d = shown(at);
+    const midnight = d.getUTCHours() === 0 && d.getUTCMinutes() === 0 && d.getUTCSeconds() === 0;
+    const time2 = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${step < minute ? `:${two(d.getUTCSeconds())}` : ""}`;
+    const date = step >= 90 * day ? `${dayOf(at)}, ${d.getUTCFullYear()}` : dayOf(at);
+    if (at >= from && at <= to) out.push({ at, label: step >= day || midnight ? date : time2 });
+  }
+  return out;
+}
+
+// model/format.ts
+var number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+function count(n) {
+  return number.format(n);
+}
+function short(n) {
+  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
+    if (Math.abs(n) >= size) {
+      const value2 = unit === "k" ? n / 1e3 : n / size;
+      return `${value2 >= 100 ? value2.toFixed(0) : value2.toFixed(1)}${unit}`;
+    }
+  }
+  return count(n);
+}
+function duration(ms) {
+  if (!Number.isFinite(ms) || ms < 0) return "–";
+  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
+  if (ms < 1e3) return `${Math.round(ms)} ms`;
+  if (ms < 1e4) return `${(ms / 1e3).toFixed(2)} s`;
+  if (ms < 6e4) return `${(ms / 1e3).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1e3);
+  if (seconds < 3600) return twoUnits(Math.floor(seconds / 60), "m", seconds % 60, "s");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 48 * 60) return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "m");
+  return twoUnits(Math.floor(minutes / 1440), "d", Math.floor(minutes % 1440 / 60), "h");
+}
+function twoUnits(n, unit, rest, smaller) {
+  return rest === 0 ? `${n} ${unit}` : `${n} ${unit} ${rest} ${smaller}`;
+}
+function cost(usd) {
+  if (usd === 0) return "$0";
+  if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
+}
+function bytes(n) {
+  if (n < 1024) return `${n} B`;
+  if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
+  return `${(n / (1 << 20)).toFixed(1)} MB`;
+}
+function time(ms) {
+  const d = shown(ms);
+  if (Number.isNaN(d.getTime())) return "–";
+  const two2 = (n) => String(n).padStart(2, "0");
+  return `${d.getUTCFullYear()}-${two2(d.getUTCMonth() + 1)}-${two2(d.getUTCDate())} ${two2(d.getUTCHours())}:${two2(d.getUTCMinutes())}:${two2(d.getUTCSeconds())}.${String(d.getUTCMilliseconds()).padStart(3, "0")}`;
+}
+function shortTime(ms, now) {
+  const text3 = time(ms);
+  const today = time(now);
+  if (text3 === "–") return text3;
+  const at = text3.indexOf(" ");
+  const [date, clock] = [text3.slice(0, at), text3.slice(at + 1, at + 9)];
+  if (date === today.slice(0, today.indexOf(" "))) return clock;
+  if (text3.slice(0, 4) === today.slice(0, 4)) return `${dayOf(ms)} ${clock.slice(0, 5)}`;
+  return date;
+}
+function plural(n, one, many = `${one}s`) {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+function value(v) {
+  if (typeof v === "string") return v;
+  if (typeof v === "number") return Math.abs(v) < 1 ? String(Number(v.toPrecision(4))) : number.format(v);
+  if (v === void 0) return "";
+  return JSON.stringify(v);
+}
 
 // parts/common.tsx
 import { useEffect, useRef, useState } from "./lib.js";
@@ -314,7 +460,7 @@ function useLoaded(key2, load) {
 
 // app/palette.tsx
 import { jsx as jsx4, jsxs as jsxs3 } from "./lib.js";
-var isId = (text3) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text3);
+var isId = (text3) => /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{16})$/i.test(text3);
 function score(typed, label) {
   const t = typed.toLowerCase();
   const l = label.toLowerCase();
@@ -400,30 +546,54 @@ function Palette({ onClose }) {
   ] });
 }
 var contentsRange = "7d";
-async function look(text3, signal8) {
-  if (isId(text3)) {
-    try {
-      const e = await call(`v1/events/${text3}?children=none`, { signal: signal8 });
-      return [{ id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) }];
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return [{ id: "none", label: `No event or session has the id ${text3}`, run: () => {
-      } }];
-      throw error;
-    }
+function eventItem(e) {
+  return { id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) };
+}
+async function lookForId(text3, signal10) {
+  const id = text3.toLowerCase().replaceAll("-", "");
+  const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const sessionsOf = async (what, field) => {
+    const answer = await searchSessions({ filters: [{ field, operator: "is", value: dashed }], limit: 1, total: "exact" }, signal10);
+    const label = `${plural(answer.total ?? 0, "session")} of the ${what} ${dashed}`;
+    return answer.total ? [{ id: what, label, type: "session", run: () => go(href(["sessions"], { q: `${field}:${dashed}`, range: "all" })) }] : [];
+  };
+  const eventsOf = async (field) => {
+    const answer = await searchFields(["session_id", "event_name", "event_type"], [], {
+      filters: [{ field, operator: "is", value: id }],
+      dateRange: contentsRange,
+      sort: "start",
+      order: "asc",
+      limit: 5,
+      total: "none"
+    }, signal10);
+    return answer.events.map(eventItem);
+  };
+  const none3 = [{ id: "none", label: `Nothing has the id ${text3}: no event, session, run, datapoint, and no trace or span of the last 7 days`, run: () => {
+  } }];
+  const orNone = (items) => items.length > 0 ? items : none3;
+  if (id.length === 16) return orNone(await eventsOf("metadata.span_id"));
+  try {
+    return [eventItem(await call(`v1/events/${dashed}?children=none`, { signal: signal10 }))];
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
-  const named2 = call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
-  const worded = call("v1/events/search", { method: "POST", signal: signal8, body: {
+  const owned = (await Promise.all([sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
+  return orNone(owned.length > 0 ? owned : await eventsOf("metadata.trace_id"));
+}
+async function look(text3, signal10) {
+  if (isId(text3)) return lookForId(text3, signal10);
+  const named2 = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 }, signal10);
+  const worded = searchFields(["session_id", "event_name", "event_type"], [], {
     filters: [{ field: "text", operator: "contains", value: text3 }, { field: "event_type", operator: "is not", value: "session" }],
     dateRange: contentsRange,
     limit: 5,
     total: "none",
-    snippets: true,
-    projections: ["session_id", "event_name", "event_type"]
-  } });
+    snippets: true
+  }, signal10);
   const [sessions, events2] = await Promise.all([named2, worded]);
   return [
     ...sessions.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
-    ...events2.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text3 })) }))
+    ...events2.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets?.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text3 })) }))
   ];
 }
 function KeySheet({ onClose }) {
@@ -521,24 +691,35 @@ function Shell({ children }) {
   ] });
 }
 
+// app/zone.ts
+import { effect as effect2, signal as signal6 } from "./lib.js";
+var ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+var utc2 = signal6(localStorage.getItem("spangrove.zone") === "UTC");
+effect2(() => {
+  showUTC(utc2.value);
+  if (utc2.value) localStorage.setItem("spangrove.zone", "UTC");
+  else localStorage.removeItem("spangrove.zone");
+});
+
 // pages/compare.tsx
 import { useCallback, useEffect as useEffect6, useMemo as useMemo2, useRef as useRef4, useState as useState6 } from "./lib.js";
 
 // api/cache.ts
 var maxEvents = 400;
+var maxPreviews = 2e4;
 var events = /* @__PURE__ */ new Map();
 var previews = /* @__PURE__ */ new Map();
 var asked = /* @__PURE__ */ new Set();
-async function readEvent(id, signal8) {
+async function readEvent(id, signal10) {
   const known2 = events.get(id);
   if (known2) return known2;
-  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal8 });
+  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal10 });
   if (events.size >= maxEvents) events.delete(events.keys().next().value);
   events.set(id, e);
   return e;
 }
-function readField(id, field, signal8) {
-  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal8 });
+function readField(id, field, signal10) {
+  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal10 });
 }
 function forget(id) {
   events.delete(id);
@@ -549,9 +730,12 @@ function previewOf(id) {
   return previews.get(id);
 }
 async function loadPreviews(ids) {
+  if (ids.every((id) => asked.has(id))) return false;
+  if (asked.size > maxPreviews) {
+    asked.clear();
+    previews.clear();
+  }
   const missing = ids.filter((id) => !asked.has(id)).slice(0, 200);
-  if (missing.length === 0) return false;
-  if (previews.size > 2e4) previews.clear();
   for (const id of missing) asked.add(id);
   try {
     const answer = await call("v1/events/previews", { method: "POST", body: { event_ids: missing } });
@@ -718,70 +902,29 @@ function foldAlike(pairs, opened) {
   return out;
 }
 
-// model/format.ts
-var number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
-function count(n) {
-  return number.format(n);
-}
-function short(n) {
-  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]]) {
-    if (Math.abs(n) >= size) {
-      const value2 = unit === "k" ? n / 1e3 : n / size;
-      return `${value2 >= 100 ? value2.toFixed(0) : value2.toFixed(1)}${unit}`;
-    }
-  }
-  return count(n);
-}
-function duration(ms) {
-  if (!Number.isFinite(ms) || ms < 0) return "–";
-  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
-  if (ms < 1e3) return `${Math.round(ms)} ms`;
-  if (ms < 1e4) return `${(ms / 1e3).toFixed(2)} s`;
-  if (ms < 6e4) return `${(ms / 1e3).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1e3);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor(minutes % 1440 / 60)} h`;
-}
-function cost(usd) {
-  if (usd === 0) return "$0";
-  if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
-  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
-}
-function bytes(n) {
-  if (n < 1024) return `${n} B`;
-  if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
-  return `${(n / (1 << 20)).toFixed(1)} MB`;
-}
-function time(ms) {
-  const d = new Date(ms);
-  if (Number.isNaN(d.getTime())) return "–";
-  const two = (n) => String(n).padStart(2, "0");
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
-}
-function shortTime(ms, now) {
-  const d = new Date(ms);
-  const n = new Date(now);
-  if (Number.isNaN(d.getTime())) return "–";
-  const clock = time(ms).slice(11, 19);
-  if (d.toDateString() === n.toDateString()) return clock;
-  const month = d.toLocaleString("en-US", { month: "short" });
-  if (d.getFullYear() === n.getFullYear()) return `${month} ${d.getDate()} ${clock.slice(0, 5)}`;
-  return `${time(ms).slice(0, 10)}`;
-}
-function plural(n, one, many = `${one}s`) {
-  return `${count(n)} ${n === 1 ? one : many}`;
-}
-function value(v) {
-  if (typeof v === "string") return v;
-  if (typeof v === "number") return Math.abs(v) < 1 ? String(Number(v.toPrecision(4))) : number.format(v);
-  if (v === void 0) return "";
-  return JSON.stringify(v);
-}
-
 // model/tree.ts
 function readTree(answer) {
+  const read = rowReader(answer);
+  const nodes = [];
+  const byId = /* @__PURE__ */ new Map();
+  for (const row of answer.rows) {
+    const { node, parent: parentAt } = read(row);
+    const parent = parentAt >= 0 ? nodes[parentAt] ?? null : null;
+    if (parent) {
+      const before = parent.children.at(-1);
+      node.parent = parent;
+      node.depth = parent.depth + 1;
+      node.at = before ? endOf(before) : 0;
+      parent.children.push(node);
+    }
+    nodes.push(node);
+    byId.set(node.id, node);
+  }
+  const root = nodes[0];
+  if (!root) throw new Error("The session has no events.");
+  return finish(root, nodes, byId, answer);
+}
+function rowReader(answer) {
   const at = new Map(answer.columns.map((name, i) => [name, i]));
   const column = (name) => at.get(name) ?? -1;
   const c = {
@@ -799,18 +942,14 @@ function readTree(answer) {
     below: column("below"),
     note: column("note")
   };
-  const nodes = [];
-  const byId = /* @__PURE__ */ new Map();
-  for (const row of answer.rows) {
-    const parentAt = row[c.parent];
-    const parent = parentAt >= 0 ? nodes[parentAt] ?? null : null;
+  return (row) => {
     const start = row[c.start];
     const duration2 = row[c.duration];
     const node = {
       id: row[c.id],
-      parent,
+      parent: null,
       children: [],
-      depth: parent ? parent.depth + 1 : 0,
+      depth: 0,
       type: row[c.type],
       name: row[c.name],
       start,
@@ -822,16 +961,27 @@ function readTree(answer) {
       cost: row[c.cost],
       childCount: row[c.children],
       below: row[c.below],
+      at: 0,
+      used: 0,
       note: row[c.note] ?? "",
       errorsBelow: 0
     };
-    parent?.children.push(node);
-    nodes.push(node);
-    byId.set(node.id, node);
-  }
-  const root = nodes[0];
-  if (!root) throw new Error("The session has no events.");
-  return finish(root, nodes, byId, answer);
+    return { node, parent: row[c.parent] };
+  };
+}
+var endOf = (node) => node.at + 1 + node.below;
+var missingBefore = (siblings, i) => Math.max(0, siblings[i].at - (i > 0 ? endOf(siblings[i - 1]) : 0));
+var unloaded = (node) => node.children.length === 0 && node.childCount > 0;
+function gapsOf(parent) {
+  const gaps = [];
+  parent.children.forEach((_, i) => {
+    const events2 = missingBefore(parent.children, i);
+    if (events2 > 0) gaps.push({ parent, after: parent.children[i - 1] ?? null, events: events2 });
+  });
+  const last = parent.children.at(-1);
+  const left = parent.below - (last ? endOf(last) : 0);
+  if (left > 0) gaps.push({ parent, after: last ?? null, events: left });
+  return gaps;
 }
 function finish(root, nodes, byId, answer) {
   let start = Infinity;
@@ -888,38 +1038,47 @@ function applyChanges(tree, answer) {
 function rowOf(n) {
   return [n.id, n.parent?.id ?? null, n.type, n.name, n.start, n.duration, n.running ? "running" : "ended", n.error, n.tokens, n.cost, n.childCount, n.below, n.note || null];
 }
+var rowKey = (row) => row.gap ? `${row.node.id}>${row.gap.after?.id ?? ""}` : row.node.id;
 var groupFrom = 5;
 function visibleRows(tree, show2) {
   const keep = show2.match ? matching(tree, show2.match) : null;
   const rows = [];
   const stack = [];
-  const push = (nodes, depth) => {
+  const folded = (node) => show2.folded.has(node.id) || unloaded(node);
+  const push = (nodes, depth, parent) => {
     const list = [];
+    const gaps = keep || !parent || !tree.truncated || nodes.length === 0 ? [] : gapsOf(parent);
+    let next = 0;
+    const skip2 = (after) => {
+      if (next < gaps.length && gaps[next].after === after) list.push({ node: parent, depth, folded: false, group: null, grey: false, gap: gaps[next++] });
+    };
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i];
+      skip2(nodes[i - 1] ?? null);
       if (keep && !keep.has(node)) continue;
       if (show2.group && !keep) {
         const group = alike(nodes, i);
         if (group.length >= groupFrom && !show2.opened.has(node.id)) {
-          list.push({ node, depth, folded: true, group, grey: false });
+          list.push({ node, depth, folded: true, group, grey: false, gap: null });
           i += group.length - 1;
           continue;
         }
         if (group.length >= groupFrom) {
-          for (const one of group) list.push({ node: one, depth, folded: show2.folded.has(one.id), group: null, grey: false });
+          for (const one of group) list.push({ node: one, depth, folded: folded(one), group: null, grey: false, gap: null });
           i += group.length - 1;
           continue;
         }
       }
-      list.push({ node, depth, folded: show2.folded.has(node.id), group: null, grey: keep !== null && !show2.match(node) });
+      list.push({ node, depth, folded: folded(node), group: null, grey: keep !== null && !show2.match(node), gap: null });
     }
+    skip2(nodes.at(-1) ?? null);
     for (let i = list.length - 1; i >= 0; i--) stack.push(list[i]);
   };
-  push([tree.root], 0);
+  push([tree.root], 0, null);
   while (stack.length > 0) {
     const row = stack.pop();
     rows.push(row);
-    if (!row.folded && !row.group) push(row.node.children, row.depth + 1);
+    if (!row.folded && !row.group && !row.gap) push(row.node.children, row.depth + 1, row.node);
   }
   return rows;
 }
@@ -928,7 +1087,7 @@ function alike(nodes, i) {
   const plain = (n) => n.children.length === 0 && n.childCount === 0 && !n.error && !n.running;
   if (!plain(first2)) return [first2];
   let end = i + 1;
-  while (end < nodes.length && plain(nodes[end]) && nodes[end].name === first2.name && nodes[end].type === first2.type) end++;
+  while (end < nodes.length && missingBefore(nodes, end) === 0 && plain(nodes[end]) && nodes[end].name === first2.name && nodes[end].type === first2.type) end++;
   return nodes.slice(i, end);
 }
 function matching(tree, match) {
@@ -999,7 +1158,7 @@ function Table(p) {
   useEffect4(() => {
     if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
   }, [to, p.rows.length]);
-  const style = (c) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
+  const style = (c) => ({ width: `${c.width}px`, flex: `${c.grow ?? 0} 0 ${c.width}px` });
   return /* @__PURE__ */ jsxs5(
     "div",
     {
@@ -1111,10 +1270,10 @@ function TextDiff({ left, right }) {
   }, [left, right]);
   if (!pieces) return /* @__PURE__ */ jsx7("p", { class: "faint", children: "comparing…" });
   if (pieces.every((p) => p.kind === "same")) return /* @__PURE__ */ jsx7("p", { class: "faint", children: left === "" ? "empty in both" : `the same in both, ${left.length.toLocaleString("en-US")} characters` });
-  const shown2 = whole ? pieces : pieces.slice(0, maxPieces);
+  const shown3 = whole ? pieces : pieces.slice(0, maxPieces);
   return /* @__PURE__ */ jsxs6("pre", { class: "text-diff", tabIndex: 0, children: [
-    shown2.map((p, i) => p.kind === "left" ? /* @__PURE__ */ jsx7("del", { children: p.text }, i) : p.kind === "right" ? /* @__PURE__ */ jsx7("ins", { children: p.text }, i) : /* @__PURE__ */ jsx7("span", { children: whole ? p.text : shorten(p.text, i > 0, i < pieces.length - 1) }, i)),
-    shown2.length < pieces.length && /* @__PURE__ */ jsx7("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show the other ${pieces.length - shown2.length} parts` })
+    shown3.map((p, i) => p.kind === "left" ? /* @__PURE__ */ jsx7("del", { children: p.text }, i) : p.kind === "right" ? /* @__PURE__ */ jsx7("ins", { children: p.text }, i) : /* @__PURE__ */ jsx7("span", { children: whole ? p.text : shorten(p.text, i > 0, i < pieces.length - 1) }, i)),
+    shown3.length < pieces.length && /* @__PURE__ */ jsx7("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show the other ${pieces.length - shown3.length} parts` })
   ] });
 }
 function shorten(text3, before, after) {
@@ -1130,7 +1289,7 @@ var maxRead = 4e3;
 function ComparePage() {
   const { params } = route.value;
   const [left, right] = [params.get("left") ?? "", params.get("right") ?? ""];
-  const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal8) => Promise.all([left, right].map(async (id) => readTree(await call(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal: signal8 })))));
+  const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal10) => Promise.all([left, right].map(async (id) => readTree(await call(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal: signal10 })))));
   if (!left || !right) return /* @__PURE__ */ jsx8(Choose, { left });
   if (trees.error) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8(Problem, { error: trees.error, retry: trees.reload }) });
   if (!trees.value || trees.loading) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
@@ -1138,11 +1297,11 @@ function ComparePage() {
 }
 function Choose({ left }) {
   const [id, setId] = useState6("");
-  const found = useLoaded(left || "none", async (signal8) => {
-    const search = (filters) => call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters, limit: 20 } });
+  const found = useLoaded(left || "none", async (signal10) => {
+    const search = (filters) => searchSessions({ filters, limit: 20 }, signal10);
     const all = await search([]);
     if (!left) return all.sessions;
-    const own = await call(`v1/events/${encodeURIComponent(left)}?children=none`, { signal: signal8 });
+    const own = await call(`v1/events/${encodeURIComponent(left)}?children=none`, { signal: signal10 });
     const alike2 = await search([{ field: "event_name", operator: "is", value: own.event_name }]);
     return [...new Map([...alike2.sessions, ...all.sessions].map((s) => [s.session_id, s])).values()].filter((s) => s.session_id !== left);
   });
@@ -1307,7 +1466,7 @@ function Cell({ node, depth }) {
 var fields = ["error", "inputs", "outputs", "config", "metrics"];
 function PairPanel({ pair, ids }) {
   const key2 = useRested(`${pair.left?.id ?? ""} ${pair.right?.id ?? ""}`, 80);
-  const events2 = useLoaded(key2, (signal8) => Promise.all(key2.split(" ").map((id) => id ? readEvent(id, signal8) : null)));
+  const events2 = useLoaded(key2, (signal10) => Promise.all(key2.split(" ").map((id) => id ? readEvent(id, signal10) : null)));
   const scroll = useRef4(null);
   const node = pair.left ?? pair.right;
   const left = events2.value?.[0] ?? null;
@@ -1364,7 +1523,7 @@ function jsonl(rows) {
 `).join("");
 }
 var eventColumns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"];
-var sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "user_id", "run_id", "num_events", "num_model_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"];
+var sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "state", "user_id", "run_id", "num_events", "num_model_events", "num_tool_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"];
 function csv(rows, columns, head) {
   const lines = rows.map((row) => columns.map((c) => cell(row[c])).join(","));
   if (head) lines.unshift(columns.join(","));
@@ -1434,8 +1593,13 @@ var sessionNames = {
   errors: "totals.errors",
   events: "totals.events",
   model_events: "totals.model_events",
-  id: "session_id"
+  tool_events: "totals.tool_events",
+  id: "session_id",
+  state: "state"
 };
+function isTotal(field) {
+  return field === "state" || field.startsWith("totals.");
+}
 var roots = /* @__PURE__ */ new Set([
   "event_id",
   "session_id",
@@ -1457,13 +1621,13 @@ var roots = /* @__PURE__ */ new Set([
   "totals",
   "text"
 ]);
-var numeric = /* @__PURE__ */ new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "metadata.total_tokens", "metadata.cost"]);
+var numeric = /* @__PURE__ */ new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "totals.tool_events", "metadata.total_tokens", "metadata.cost"]);
 var times = /* @__PURE__ */ new Set(["start_time", "end_time"]);
 function isEventField(path) {
   const root = path.split(".", 1)[0];
   return roots.has(root) && root !== "totals" && root !== "text";
 }
-function parse(text3) {
+function parse2(text3) {
   const terms = [];
   for (let i = skipSpace(text3, 0); i < text3.length; i = skipSpace(text3, i)) {
     const read = text3[i] === "(" ? readAlternatives(text3, i) : readTerm(text3, i, false);
@@ -1623,11 +1787,11 @@ function write(terms) {
   return terms.map(writeTerm).join(" ");
 }
 function valuesIn(text3, field) {
-  return parse(text3).terms.flatMap((t) => t.field === field && t.operator === ":" ? t.values ?? [t.value] : []);
+  return parse2(text3).terms.flatMap((t) => t.field === field && t.operator === ":" ? t.values ?? [t.value] : []);
 }
 function withValues(text3, field, values) {
   const term = values.length === 0 ? [] : [values.length === 1 ? { field, operator: ":", value: values[0] } : { field, operator: ":", value: "", values }];
-  const { terms, problem } = parse(text3);
+  const { terms, problem } = parse2(text3);
   if (problem) return text3;
   const at = terms.findIndex((t) => t.field === field && t.operator === ":");
   const others = terms.filter((t) => t.field !== field || t.operator !== ":");
@@ -1636,12 +1800,12 @@ function withValues(text3, field, values) {
 }
 function addTerm(text3, term) {
   const words = writeTerm(term);
-  const { terms, problem } = parse(text3);
+  const { terms, problem } = parse2(text3);
   if (!problem && terms.some((t) => writeTerm(t) === words)) return text3;
   return text3.trim() === "" ? words : `${text3.trim()} ${words}`;
 }
 function compile(text3, of) {
-  const parsed = parse(text3);
+  const parsed = parse2(text3);
   const out = { filters: [], eventFilters: [], problem: parsed.problem?.message ?? null };
   for (const term of parsed.terms) {
     const found = term.any ? alternatives(term.any, of) : conditions(term, of);
@@ -1653,14 +1817,14 @@ function compile(text3, of) {
 function conditions(term, of) {
   const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
   const field = inEvent ? term.field.replace(/^event\./, "") : term.field;
-  const names2 = of === "sessions" && !inEvent ? sessionNames : shortNames;
-  const each = (term.values ?? [term.value]).map((value2) => toFilter({ field, operator: term.operator, value: value2 }, names2));
+  const names3 = of === "sessions" && !inEvent ? sessionNames : shortNames;
+  const each = (term.values ?? [term.value]).map((value2) => toFilter({ field, operator: term.operator, value: value2 }, names3));
   const bad = each.find((f) => typeof f === "string");
   if (typeof bad === "string") return bad;
   const list = each;
   if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
   const first2 = list[0];
-  if (term.operator === ":" && !first2.field.startsWith("totals.")) return { filters: [{ ...first2, operator: "is any of", value: list.map((f) => f.value) }], inEvent };
+  if (term.operator === ":" && !isTotal(first2.field)) return { filters: [{ ...first2, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
   return alternatives(term.values.map((value2) => [{ field: term.field, operator: term.operator, value: value2 }]), of);
 }
 function alternatives(any, of) {
@@ -1675,7 +1839,7 @@ function alternatives(any, of) {
       if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
       inEvent = found.inEvent;
       for (const f of found.filters) {
-        if ("any" in f || f.field.startsWith("totals.")) return `${writeTerm(part)} does not stand in brackets.`;
+        if ("any" in f || isTotal(f.field)) return `${writeTerm(part)} does not stand in brackets.`;
         list.push(f);
       }
     }
@@ -1683,9 +1847,13 @@ function alternatives(any, of) {
   }
   return { filters: [{ any: lists }], inEvent: inEvent ?? false };
 }
-function toFilter(term, names2) {
+function toFilter(term, names3) {
   if (term.operator === "words") return { field: "text", operator: "contains", value: term.value };
-  const field = Object.hasOwn(names2, term.field) ? names2[term.field] : term.field;
+  const field = Object.hasOwn(names3, term.field) ? names3[term.field] : term.field;
+  if (field === "state" && names3 === sessionNames) {
+    const operator = term.operator === ":" ? "is" : term.operator === "-:" ? "is not" : null;
+    return operator !== null && /^(running|ended)$/.test(term.value) ? { field, operator, value: term.value } : "The state of a session is state:running or state:ended.";
+  }
   const root = field.split(".", 1)[0];
   if (!roots.has(root)) return `There is no field ${term.field}. Fields of your own begin with metadata., as in metadata.${term.field}:…`;
   const isNumber = numeric.has(field);
@@ -1740,11 +1908,11 @@ function termAt(text3, caret) {
 }
 
 // parts/columnmenu.tsx
-import { signal as signal6 } from "./lib.js";
+import { signal as signal7 } from "./lib.js";
 import { useState as useState7 } from "./lib.js";
 import { Fragment, jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
 var kept = localStorage.getItem("spangrove.density");
-var density = signal6(kept === "compact" || kept === "comfortable" ? kept : "normal");
+var density = signal7(kept === "compact" || kept === "comfortable" ? kept : "normal");
 var coarse = matchMedia("(pointer: coarse)");
 function rowHeight2() {
   const own = { compact: 28, normal: 32, comfortable: 52 }[density.value];
@@ -2470,7 +2638,7 @@ function Image({ url: url2 }) {
 
 // parts/eventview.tsx
 import { Fragment as Fragment5, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
-var shown = ["config", "metadata", "feedback", "user_properties"];
+var shown2 = ["config", "metadata", "feedback", "user_properties"];
 var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
 function EventView({ event: e, field, judge, onFilter }) {
   const input = inputMessages(e.inputs);
@@ -2495,7 +2663,7 @@ function EventView({ event: e, field, judge, onFilter }) {
       ] }),
       /* @__PURE__ */ jsx14(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
     ] }),
-    shown.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx14(
+    shown2.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx14(
       FieldSection,
       {
         title: { config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name],
@@ -2542,7 +2710,7 @@ function FieldSection({ title, name, id, value: value2, messages, rest, field, f
   const [view, setView] = useState11("pretty");
   const [open2, setOpen] = useState11(!folded);
   const [whole, setWhole] = useState11(false);
-  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal8) => field(name, signal8));
+  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal10) => field(name, signal10));
   if (!isFilled(value2)) {
     return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx14("section", { class: "field", children: /* @__PURE__ */ jsxs13("header", { children: [
       /* @__PURE__ */ jsx14("h2", { children: title }),
@@ -2573,7 +2741,7 @@ function FieldSection({ title, name, id, value: value2, messages, rest, field, f
   ] });
 }
 function Stored({ id, name, rest, whole, field }) {
-  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal8) => field(name, signal8));
+  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal10) => field(name, signal10));
   if (!whole) return /* @__PURE__ */ jsx14(JsonValue, { value: rest, name });
   if (raw.error) return /* @__PURE__ */ jsx14("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
   return raw.value === null ? /* @__PURE__ */ jsx14("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx14(Json, { text: raw.value, name });
@@ -2733,13 +2901,9 @@ function rangeLabel(range) {
   const named2 = ranges.find(([id]) => id === range);
   if (named2) return named2[1];
   const { from, to } = bounds(range, Date.now());
-  const show2 = (ms) => ms === null ? "now" : new Date(ms).toLocaleString(void 0, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  const show2 = (ms) => ms === null ? "now" : `${dayOf(ms)} ${time(ms).slice(-12, -7)}`;
   return `${show2(from)} – ${show2(to)}`;
 }
-var local = (ms) => {
-  const d = new Date(ms - new Date(ms).getTimezoneOffset() * 6e4);
-  return d.toISOString().slice(0, 16);
-};
 function RangePicker({ range, onChange }) {
   const menu = useRef6(null);
   const [from, setFrom] = useState13("");
@@ -2749,8 +2913,8 @@ function RangePicker({ range, onChange }) {
     onChange(value2);
   };
   const own = () => {
-    const a = Date.parse(from);
-    const b = to ? Date.parse(to) : NaN;
+    const a = parse(from);
+    const b = parse(to);
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
   return /* @__PURE__ */ jsxs15(Fragment6, { children: [
@@ -2768,8 +2932,8 @@ function RangePicker({ range, onChange }) {
         onToggle: (e) => {
           if (e.newState !== "open") return;
           const b = bounds(range, Date.now());
-          setFrom(b.from === null ? "" : local(b.from));
-          setTo(b.to === null ? "" : local(b.to));
+          setFrom(b.from === null ? "" : fieldTime(b.from));
+          setTo(b.to === null ? "" : fieldTime(b.to));
         },
         children: [
           ranges.map(([id, label]) => /* @__PURE__ */ jsxs15("button", { type: "button", onClick: () => pick(id), children: [
@@ -2788,8 +2952,15 @@ function RangePicker({ range, onChange }) {
               "To",
               /* @__PURE__ */ jsx16("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsx16("button", { class: "button", type: "submit", children: "Apply" }),
-            /* @__PURE__ */ jsx16("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
+            /* @__PURE__ */ jsx16("button", { class: "button", type: "submit", children: "Apply" })
+          ] }),
+          /* @__PURE__ */ jsxs15("div", { class: "segments", role: "group", "aria-label": "Time zone", children: [
+            /* @__PURE__ */ jsx16("button", { type: "button", "aria-pressed": !utc2.value, onClick: () => {
+              utc2.value = false;
+            }, children: ownZone }),
+            ownZone !== "UTC" && /* @__PURE__ */ jsx16("button", { type: "button", "aria-pressed": utc2.value, onClick: () => {
+              utc2.value = true;
+            }, children: "UTC" })
           ] })
         ]
       }
@@ -2888,8 +3059,8 @@ function Comment({ event, onClose, onChange }) {
   ] }) });
 }
 function RunMetric({ event, onClose, onChange }) {
-  const metrics = useLoaded("metrics", async (signal8) => {
-    const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal8 }), call("v1/metrics/library", { signal: signal8 })]);
+  const metrics = useLoaded("metrics", async (signal10) => {
+    const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal10 }), call("v1/metrics/library", { signal: signal10 })]);
     return { own: own2.metrics, ready: ready2.metrics };
   });
   const [chosen, setChosen] = useState14("");
@@ -2959,7 +3130,7 @@ function RunMetric({ event, onClose, onChange }) {
 }
 var runFields = /* @__PURE__ */ new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 function AddToDataset({ event, onClose }) {
-  const list = useLoaded("datasets", (signal8) => call("v1/datasets?limit=200", { signal: signal8 }));
+  const list = useLoaded("datasets", (signal10) => call("v1/datasets?limit=200", { signal: signal10 }));
   const [chosen, setChosen] = useState14("");
   const [name, setName] = useState14("");
   const [problem, setProblem] = useState14("");
@@ -2969,14 +3140,13 @@ function AddToDataset({ event, onClose }) {
   const paths2 = useMemo4(() => pathsOf(event), [event]);
   const inputs = mapped(event, from, "input");
   const truth = mapped(event, expected, "output");
-  const idOf = (d) => d.id ?? d.dataset_id ?? "";
   const save = async () => {
     setProblem("");
     try {
       let dataset = chosen;
       if (dataset === "") {
         const made = await call("v1/datasets", { method: "POST", body: { name: name.trim() } });
-        dataset = made.inserted_id ?? made.result?.insertedId ?? made.dataset_id ?? made.id ?? "";
+        dataset = made.result.insertedId;
       }
       await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } });
       setDone(true);
@@ -2994,7 +3164,7 @@ function AddToDataset({ event, onClose }) {
       "Dataset",
       /* @__PURE__ */ jsxs16("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
         /* @__PURE__ */ jsx17("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx17("option", { value: idOf(d), children: d.name }, idOf(d)))
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx17("option", { value: d.id, children: d.name }, d.id))
       ] })
     ] }),
     chosen === "" && /* @__PURE__ */ jsxs16("label", { children: [
@@ -3039,8 +3209,8 @@ function mapped(event, path, name) {
 function Delete({ event, session, onClose }) {
   const [problem, setProblem] = useState14("");
   const isSession = event.event_id === session;
-  const counted = useLoaded(session, (signal8) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal8 }));
-  const below = useLoaded(isSession ? null : event.event_id, async (signal8) => (await call("v1/events/search", { method: "POST", signal: signal8, body: { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], projections: ["event_id"], limit: 1 } })).totalEvents);
+  const counted = useLoaded(session, (signal10) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal10 }));
+  const below = useLoaded(isSession ? null : event.event_id, async (signal10) => (await searchFields(["event_id"], [], { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], limit: 1 }, signal10)).totalEvents);
   const remove = async () => {
     try {
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
@@ -3128,26 +3298,27 @@ function useFields(of) {
 async function valuesOf(of, field, typed) {
   return (await ask(of, field, typed, 20, [], void 0)).values;
 }
-async function facetValues(of, field, query, also, range, limit, signal8) {
+async function facetValues(of, field, query, also, range, limit, signal10) {
   const { filters, eventFilters } = compile(withValues(query, field, []), of);
-  if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal8), counted: true };
-  if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal8), counted: false };
-  const own = filters.filter((f) => "any" in f || !f.field.startsWith("totals."));
-  return { ...await ask(of, field, "", limit, own, range, signal8), counted: own.length === filters.length && eventFilters.length === 0 };
+  if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal10), counted: true };
+  if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal10), counted: false };
+  const own = filters.filter((f) => "any" in f || !isTotal(f.field));
+  return { ...await ask(of, field, "", limit, own, range, signal10), counted: own.length === filters.length && eventFilters.length === 0 };
 }
-async function ask(of, field, prefix, limit, filters, range, signal8) {
+async function ask(of, field, prefix, limit, filters, range, signal10) {
   const inEvent = of === "sessions" && field.startsWith("event.");
   const name = inEvent ? field.replace(/^event\./, "") : field;
   const path = Object.hasOwn(shortNames, name) ? shortNames[name] : name;
   if (!isEventField(path) || path.endsWith(".")) return { values: [], complete: true };
   const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
   const all = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
-  const answer = await call("v1/events/values", { method: "POST", body: { field: path, prefix, filters: all, limit, ...range ? { dateRange: dateRange(range) } : {} }, signal: signal8 });
-  return { values: answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count })), complete: answer.complete };
+  const body = { field: path, prefix, filters: all, limit, ...range ? { dateRange: dateRange(range) } : {} };
+  const answer = await call("v1/events/values", { method: "POST", body, signal: signal10 });
+  return { values: answer.values, complete: answer.complete };
 }
 
 // pages/histogram.tsx
-import { useRef as useRef7, useState as useState16 } from "./lib.js";
+import { useLayoutEffect as useLayoutEffect2, useRef as useRef7, useState as useState16 } from "./lib.js";
 import { jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
 var named = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5, month: 2592e6 };
 function lengthOf(bucket) {
@@ -3159,13 +3330,20 @@ function Histogram({ range, filters, onRange, turn }) {
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
   const key2 = from === null ? null : JSON.stringify([range, filters, turn]);
-  const chart = useLoaded(key2, async (signal8) => {
+  const chart = useLoaded(key2, async (signal10) => {
     now.current = Date.now();
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return call(`v1/events/chart?${params}`, { signal: signal8 });
+    return call(`v1/events/chart?${params}`, { signal: signal10 });
   });
   const [drag, setDrag] = useState16(null);
   const box = useRef7(null);
+  const [width, setWidth] = useState16(1e3);
+  useLayoutEffect2(() => {
+    if (!box.current) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [from === null]);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
   const bucket = chart.value?.bucket ?? "hour";
@@ -3177,38 +3355,42 @@ function Histogram({ range, filters, onRange, turn }) {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsx18("div", { class: "bars", children: /* @__PURE__ */ jsxs17(
-    "svg",
-    {
-      ref: box,
-      viewBox: "0 0 1000 48",
-      preserveAspectRatio: "none",
-      role: "img",
-      "aria-label": `Over time, at most ${most3} a ${bucket}`,
-      onPointerDown: (e) => {
-        e.currentTarget.setPointerCapture(e.pointerId);
-        const t = timeAt(e.clientX);
-        setDrag([t, t]);
-      },
-      onPointerMove: (e) => {
-        if (drag) setDrag([drag[0], timeAt(e.clientX)]);
-      },
-      onPointerUp: () => {
-        if (drag && Math.abs(drag[1] - drag[0]) > span / 200) onRange(`${Math.round(Math.min(...drag))}..${Math.round(Math.max(...drag))}`);
-        setDrag(null);
-      },
-      children: [
-        /* @__PURE__ */ jsx18("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
-        points.map((p) => {
-          const left = x(p.start);
-          const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
-          const height = Math.max(1, p.count / most3 * 46);
-          return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
-        }),
-        drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
-      ]
-    }
-  ) });
+  return /* @__PURE__ */ jsxs17("div", { class: "bars", children: [
+    /* @__PURE__ */ jsxs17(
+      "svg",
+      {
+        ref: box,
+        viewBox: "0 0 1000 48",
+        preserveAspectRatio: "none",
+        role: "img",
+        "aria-label": `Over time, at most ${most3} a ${bucket}`,
+        onPointerDown: (e) => {
+          e.currentTarget.setPointerCapture(e.pointerId);
+          const t = timeAt(e.clientX);
+          setDrag([t, t]);
+        },
+        onPointerMove: (e) => {
+          if (drag) setDrag([drag[0], timeAt(e.clientX)]);
+        },
+        onPointerUp: () => {
+          if (drag && Math.abs(drag[1] - drag[0]) > span / 200) onRange(`${Math.round(Math.min(...drag))}..${Math.round(Math.max(...drag))}`);
+          setDrag(null);
+        },
+        children: [
+          /* @__PURE__ */ jsx18("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+          points.map((p) => {
+            const left = x(p.start);
+            const width2 = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
+            const height = Math.max(1, p.count / most3 * 46);
+            return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width: width2, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
+          }),
+          drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+        ]
+      }
+    ),
+    /* @__PURE__ */ jsx18("div", { class: "scale", "aria-hidden": "true", children: ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => /* @__PURE__ */ jsx18("span", { style: { left: `${x(t.at) / 10}%` }, children: t.label }, t.at)) }),
+    points.length > 0 && /* @__PURE__ */ jsx18("span", { class: "most", "aria-hidden": "true", children: short(most3) })
+  ] });
 }
 
 // pages/views.tsx
@@ -3258,11 +3440,11 @@ function ViewsMenu({ of }) {
     go(href([of], { ...state, view: made.data.id }));
   });
   const open2 = (view) => go(href([of], { ...texts(view.state), view: view.id }));
-  const shown2 = views2?.find((v) => v.id === current) ?? null;
-  const preset = shown2 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
+  const shown3 = views2?.find((v) => v.id === current) ?? null;
+  const preset = shown3 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
   return /* @__PURE__ */ jsxs18(Fragment8, { children: [
     /* @__PURE__ */ jsxs18("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
-      /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
+      /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: shown3?.name ?? preset?.[0] ?? "Views" }),
       /* @__PURE__ */ jsx19(Icon, { name: "down", small: true })
     ] }),
     /* @__PURE__ */ jsxs18("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
@@ -3294,9 +3476,9 @@ function ViewsMenu({ of }) {
           }
         )
       ] }, v.id)) }),
-      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs18("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
+      may && shown3 && !same(texts(shown3.state), state) && /* @__PURE__ */ jsxs18("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown3.id}`, { method: "PUT", body: { state } })), children: [
         /* @__PURE__ */ jsx19(Icon, { name: "check", small: true }),
-        /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
+        /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: `Keep the changes in “${shown3.name}”` })
       ] }),
       may && /* @__PURE__ */ jsxs18("form", { onSubmit: (e) => {
         e.preventDefault();
@@ -3317,7 +3499,7 @@ function texts(state) {
 }
 
 // pages/listview.tsx
-import { signal as signal7 } from "./lib.js";
+import { signal as signal8 } from "./lib.js";
 
 // parts/facets.tsx
 import { useState as useState18 } from "./lib.js";
@@ -3350,11 +3532,11 @@ function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, 
   const ticked = chosen(field);
   const [open2, setOpen] = useState18(first2 || ticked.length > 0 || removable(field));
   const [limit, setLimit] = useState18(few);
-  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal8) => load(field, Math.min(most, limit + 1), signal8));
+  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal10) => load(field, Math.min(most, limit + 1), signal10));
   const values = state.value?.values ?? [];
-  const shown2 = values.slice(0, limit);
-  const missing = ticked.filter((v) => !shown2.some((s) => s.value === v));
-  const top = Math.max(1, ...shown2.map((v) => v.count));
+  const shown3 = values.slice(0, limit);
+  const missing = ticked.filter((v) => !shown3.some((s) => s.value === v));
+  const top = Math.max(1, ...shown3.map((v) => v.count));
   const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
   return /* @__PURE__ */ jsxs19("section", { children: [
     /* @__PURE__ */ jsxs19("h3", { children: [
@@ -3369,7 +3551,7 @@ function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, 
     open2 && /* @__PURE__ */ jsxs19(Fragment9, { children: [
       state.error ? /* @__PURE__ */ jsx20("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
       state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx20("p", { class: "faint", children: "No values" }),
-      /* @__PURE__ */ jsx20("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsxs19("label", { title: v.value, children: [
+      /* @__PURE__ */ jsx20("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown3].map((v) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsxs19("label", { title: v.value, children: [
         state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx20("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
         /* @__PURE__ */ jsx20("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
         /* @__PURE__ */ jsx20("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
@@ -3391,7 +3573,7 @@ function neighbour(id, by) {
   const at = listed.indexOf(id);
   return at < 0 ? null : listed[at + by] ?? null;
 }
-var facetsOpen = signal7(localStorage.getItem("spangrove.facets") === "open");
+var facetsOpen = signal8(localStorage.getItem("spangrove.facets") === "open");
 function toggleFacets() {
   facetsOpen.value = !facetsOpen.value;
   localStorage.setItem("spangrove.facets", facetsOpen.value ? "open" : "closed");
@@ -3405,7 +3587,7 @@ function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
       facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
       more: paths2.filter((p) => !added.includes(p)),
       chosen: (field) => valuesIn(query, field),
-      load: (field, limit, signal8) => facetValues(of, field, query, also, range, limit, signal8),
+      load: (field, limit, signal10) => facetValues(of, field, query, also, range, limit, signal10),
       version: JSON.stringify([query, also, range, turn]),
       onChoose: (field, values) => setParams({ q: withValues(query, field, values), s: null }),
       onAdd: (field) => set([...added, field]),
@@ -3478,7 +3660,8 @@ function ExportMenu({ name, total, columns, pages, onBusy, onError }) {
 // pages/events.tsx
 import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
 var pageSize2 = 100;
-var projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
+var rowFields = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metrics"];
+var rowPaths = ["metadata.cost", "metadata.total_tokens", "user_properties.user_id"];
 var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
 var none = [];
 function EventsPage({ completions }) {
@@ -3499,7 +3682,15 @@ function EventsPage({ completions }) {
   const [, redraw] = useState19(0);
   const stop = useRef8(null);
   const fields2 = useFields("events");
-  const ask2 = (cursor, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...cursor === null ? {} : { cursor, total: "none" }, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
+  const body = (cursor, limit) => ({
+    filters,
+    dateRange: dateRange(range),
+    sort,
+    order: ascending ? "asc" : "desc",
+    limit,
+    ...cursor === null ? {} : { cursor, total: "none" }
+  });
+  const ask2 = (cursor, signal10) => searchFields(rowFields, [...rowPaths, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize2), signal10);
   useEffect13(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
@@ -3508,7 +3699,7 @@ function EventsPage({ completions }) {
     const began = performance.now();
     ask2(null, mine.signal).then(
       (answer) => {
-        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key: key2 });
+        setState({ rows: answer.events, total: answer.totalEvents ?? 0, cursor: answer.next_cursor ?? null, took: performance.now() - began, key: key2 });
         setError(null);
         setLoading(false);
       },
@@ -3569,8 +3760,8 @@ function EventsPage({ completions }) {
   const now = Date.now();
   const metricNames = useMemo5(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx22("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx22("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
       /* @__PURE__ */ jsx22(TypeIcon, { type: r.event_type, small: true }),
       /* @__PURE__ */ jsx22(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
       r.error && /* @__PURE__ */ jsxs21("span", { class: "chip bad", title: r.error, children: [
@@ -3579,11 +3770,11 @@ function EventsPage({ completions }) {
       ] })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
-      const model = previewOf(r.event_id)?.model;
-      return model ? /* @__PURE__ */ jsx22(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
+      const model2 = previewOf(r.event_id)?.model;
+      return model2 ? /* @__PURE__ */ jsx22(Value, { text: model2, onPick: pick("model", model2) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx22("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
+    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx22("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => {
       const n = r.metadata?.total_tokens;
@@ -3613,7 +3804,7 @@ function EventsPage({ completions }) {
     stop.current = mine;
     let cursor = null;
     do {
-      const answer = await ask2(cursor, mine.signal, 1e3, true);
+      const answer = await searchEvents(body(cursor, 1e3), mine.signal);
       yield answer.events;
       cursor = answer.next_cursor ?? null;
     } while (cursor);
@@ -3675,7 +3866,7 @@ function EventsPage({ completions }) {
 }
 function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
-  const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
+  const event = useLoaded(rested, (signal10) => readEvent(rested, signal10));
   const current = event.value?.event_id === id ? event.value : null;
   return /* @__PURE__ */ jsxs21("aside", { class: "peek", "aria-label": "Event", children: [
     /* @__PURE__ */ jsxs21("header", { children: [
@@ -3690,7 +3881,7 @@ function Peek({ id, row, onClose, onOpen, onFilter }) {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx22(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
+        /* @__PURE__ */ jsx22(EventView, { event: current, field: (name, signal10) => readField(id, name, signal10), onFilter })
       ] })
     ] })
   ] });
@@ -3749,7 +3940,1182 @@ function LoginPage({ code }) {
 }
 
 // pages/session.tsx
-import { useCallback as useCallback2, useEffect as useEffect19, useMemo as useMemo8, useRef as useRef12, useState as useState22 } from "./lib.js";
+import { useCallback as useCallback2, useEffect as useEffect21, useLayoutEffect as useLayoutEffect5, useMemo as useMemo10, useRef as useRef14, useState as useState24 } from "./lib.js";
+
+// model/thread.ts
+function thread(events2) {
+  const seen = /* @__PURE__ */ new Set();
+  const items = [];
+  for (const e of events2) {
+    let repeated = 0;
+    const add = (m) => {
+      if (m.parts.length === 0) return;
+      const key2 = messageKey(m);
+      if (seen.has(key2)) {
+        repeated++;
+        return;
+      }
+      seen.add(key2);
+      items.push({ message: m, event: e.event_id, repeated });
+      repeated = 0;
+    };
+    for (const m of inputMessages(e.inputs).messages) add(m);
+    for (const m of outputMessages(e.outputs).messages) add(m);
+  }
+  return items;
+}
+function transcript(tree) {
+  const steps2 = [];
+  const stack = [{ node: tree.root, depth: -1, wrappers: 0 }];
+  while (stack.length > 0) {
+    const { node, depth, wrappers } = stack.pop();
+    const isStep = node !== tree.root && (node.type === "model" || node.type === "tool" || node.children.length === 0 || node.error !== null && node.errorsBelow === 0);
+    if (isStep) steps2.push({ node, depth: depth + 1, wrappers });
+    const below = isStep ? depth + 1 : depth;
+    for (let i = node.children.length - 1; i >= 0; i--) {
+      stack.push({ node: node.children[i], depth: below, wrappers: isStep || node === tree.root ? 0 : wrappers + 1 });
+    }
+  }
+  return steps2;
+}
+
+// model/graph.ts
+var nodeWidth = 180;
+var nodeHeight = 52;
+var gapX = 28;
+var gapY = 56;
+var maxNodes = 100;
+var keyOf2 = (n) => `${n.type} ${n.name}`;
+function graphOf(tree) {
+  const merged = /* @__PURE__ */ new Map();
+  for (const n of tree.nodes) {
+    let g = merged.get(keyOf2(n));
+    if (!g) merged.set(keyOf2(n), g = { key: keyOf2(n), type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 });
+    g.ids.push(n.id);
+    g.duration += n.duration;
+    if (n.error) g.errors++;
+  }
+  let nodes = [...merged.values()];
+  const left = Math.max(0, nodes.length - maxNodes);
+  if (left > 0) {
+    const root = merged.get(keyOf2(tree.root));
+    nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
+  }
+  const shown3 = new Set(nodes.map((n) => n.key));
+  const edges = /* @__PURE__ */ new Map();
+  for (const n of tree.nodes) {
+    let parent = n.parent;
+    while (parent && !shown3.has(keyOf2(parent))) parent = parent.parent;
+    if (!parent || !shown3.has(keyOf2(n)) || keyOf2(parent) === keyOf2(n)) continue;
+    const key2 = `${keyOf2(parent)}
+${keyOf2(n)}`;
+    let e = edges.get(key2);
+    if (!e) edges.set(key2, e = { from: merged.get(keyOf2(parent)), to: merged.get(keyOf2(n)), count: 0, duration: 0, back: false });
+    e.count++;
+    e.duration += n.duration;
+  }
+  const list = [...edges.values()];
+  const size = layOut(nodes, list, merged.get(keyOf2(tree.root)));
+  return { nodes, edges: list, ...size, left };
+}
+function layOut(nodes, edges, root) {
+  const out = /* @__PURE__ */ new Map();
+  for (const e of edges) out.set(e.from, [...out.get(e.from) ?? [], e]);
+  const state = /* @__PURE__ */ new Map();
+  const order = [];
+  const visit = (n) => {
+    state.set(n, "open");
+    for (const e of out.get(n) ?? []) {
+      if (state.get(e.to) === "open") e.back = true;
+      else if (!state.has(e.to)) visit(e.to);
+    }
+    state.set(n, "done");
+    order.unshift(n);
+  };
+  for (const n of [root, ...nodes]) if (!state.has(n) && nodes.includes(n)) visit(n);
+  for (const n of order) for (const e of out.get(n) ?? []) if (!e.back) e.to.layer = Math.max(e.to.layer, n.layer + 1);
+  const layers = [];
+  for (const n of order) (layers[n.layer] ??= []).push(n);
+  for (let pass = 0; pass < 4; pass++) {
+    for (const layer of layers) {
+      const centre = new Map(layer.map((n) => {
+        const from = edges.filter((e) => e.to === n && !e.back);
+        return [n, from.length === 0 ? n.x : from.reduce((sum, e) => sum + e.from.x, 0) / from.length];
+      }));
+      layer.sort((a, b) => centre.get(a) - centre.get(b));
+      layer.forEach((n, i) => n.x = (i - (layer.length - 1) / 2) * (nodeWidth + gapX));
+    }
+  }
+  const width = Math.max(...layers.map((l) => l.length)) * (nodeWidth + gapX);
+  for (const n of nodes) {
+    n.x += width / 2;
+    n.y = nodeHeight / 2 + 8 + n.layer * (nodeHeight + gapY);
+  }
+  return { width, height: layers.length * (nodeHeight + gapY) };
+}
+var maxBubbles = 2e3;
+var maxRows = 60;
+function trajectoryOf(tree) {
+  const nodes = tree.nodes.filter((n) => n !== tree.root).sort((a, b) => a.start - b.start);
+  const rows = /* @__PURE__ */ new Map();
+  const bubbles = [];
+  for (const node of nodes) {
+    let row = rows.get(keyOf2(node));
+    if (!row) {
+      if (rows.size === maxRows) continue;
+      rows.set(keyOf2(node), row = { at: rows.size, key: keyOf2(node), type: node.type, name: node.name, count: 0 });
+    }
+    row.count++;
+    if (bubbles.length < maxBubbles) bubbles.push({ node, step: bubbles.length, row: row.at });
+  }
+  return { rows: [...rows.values()], bubbles, left: nodes.length - bubbles.length };
+}
+function stepAt(bubbles, time2) {
+  let low = 0;
+  let high = bubbles.length;
+  while (low < high) {
+    const middle = low + high >> 1;
+    if (bubbles[middle].node.start <= time2) low = middle + 1;
+    else high = middle;
+  }
+  const before = bubbles[low - 1]?.node;
+  const after = bubbles[low]?.node;
+  if (!before) return -1;
+  return low - 1 + (after && after.start > before.start ? (time2 - before.start) / (after.start - before.start) : 0);
+}
+function busyTimes(tree) {
+  const times2 = /* @__PURE__ */ new Map();
+  for (const n of [...tree.nodes].sort((a, b) => a.start - b.start)) {
+    const list = times2.get(keyOf2(n)) ?? [];
+    const last = list.at(-1);
+    if (last && n.start <= last.end) last.end = Math.max(last.end, n.end);
+    else list.push({ start: n.start, end: n.end });
+    times2.set(keyOf2(n), list);
+  }
+  return times2;
+}
+
+// model/timeline.ts
+function wholeRange(tree) {
+  return { start: tree.start, end: Math.max(tree.end, tree.start + 1) };
+}
+var overlaps = (n, range) => n.end >= range.start && n.start <= range.end;
+function narrow(tree, range) {
+  return range ? { ...tree, nodes: tree.nodes.filter((n) => n === tree.root || overlaps(n, range)) } : tree;
+}
+var writeTime = (time2) => String(Math.round(time2 * 1e3) / 1e3);
+function readTime(text3) {
+  const time2 = text3 === null || text3.trim() === "" ? NaN : Number(text3);
+  return Number.isFinite(time2) ? time2 : null;
+}
+var writeRange = (range) => `${writeTime(range.start)}..${writeTime(range.end)}`;
+function readRange(text3, whole) {
+  const [start, end] = (text3 ?? "").split("..").map(readTime);
+  if (start == null || end == null || end <= start) return null;
+  const range = { start: Math.max(start, whole.start), end: Math.min(end, whole.end) };
+  return range.end <= range.start || range.start === whole.start && range.end === whole.end ? null : range;
+}
+var leastIdle = 0.05;
+function idleTimes(tree) {
+  const busy = tree.nodes.filter((n) => n !== tree.root && n.children.length === 0).map((n) => ({ start: n.start, end: n.end })).sort((a, b) => a.start - b.start);
+  const whole = wholeRange(tree);
+  const least = (whole.end - whole.start) * leastIdle;
+  const out = [];
+  let until = whole.start;
+  for (const b of [...busy, { start: whole.end, end: whole.end }]) {
+    if (b.start - until >= least && busy.length > 0) out.push({ start: until, end: b.start });
+    until = Math.max(until, b.end);
+  }
+  return out;
+}
+var foldedShare = 0.03;
+function scaleOf(range, times2) {
+  const size = range.end - range.start;
+  const folded = times2.filter((t) => t.start >= range.start && t.end <= range.end && t.end - t.start < size);
+  const shown3 = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
+  const unit = shown3 <= 0 ? 0 : (1 - folded.length * foldedShare) / shown3;
+  if (folded.length === 0 || unit <= 0) return { range, folded: [], toShare: (time2) => (time2 - range.start) / size, toTime: (share) => range.start + share * size };
+  const toShare = (time2) => {
+    if (time2 < range.start || time2 > range.end) return (time2 - range.start) / size;
+    let share = (time2 - range.start) * unit;
+    for (const t of folded) {
+      if (time2 <= t.start) break;
+      const inside = Math.min(time2, t.end) - t.start;
+      share += inside / (t.end - t.start) * foldedShare - inside * unit;
+    }
+    return share;
+  };
+  const toTime = (share) => {
+    let low = range.start;
+    let high = range.end;
+    for (let i = 0; i < 60; i++) {
+      const middle = (low + high) / 2;
+      if (toShare(middle) < share) low = middle;
+      else high = middle;
+    }
+    return (low + high) / 2;
+  };
+  return { range, folded, toShare, toTime };
+}
+function place(start, end, scale) {
+  const left = scale.toShare(start);
+  const right = scale.toShare(Math.max(end, start));
+  if (right < 0 || left > 1) return null;
+  const from = Math.max(0, left);
+  return { left: from, width: Math.min(1, right) - from };
+}
+function zoom(range, whole, factor, at) {
+  const size = Math.min(whole.end - whole.start, Math.max((range.end - range.start) * factor, 0.01));
+  const center = range.start + (range.end - range.start) * at;
+  return within({ start: center - size * at, end: center + size * (1 - at) }, whole);
+}
+function within(range, whole) {
+  const size = Math.min(range.end - range.start, whole.end - whole.start);
+  const start = Math.min(Math.max(range.start, whole.start), whole.end - size);
+  return { start, end: start + size };
+}
+function ticks2(range, origin, n) {
+  const size = range.end - range.start;
+  const rough = size / Math.max(1, n);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const units = [1, 2, 5, 10].map((f) => f * power).concat([6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5]);
+  const step = units.filter((u) => u >= rough && (rough < 3e4 || u % 6e4 === 0 || u < 6e4)).sort((a, b) => a - b)[0] ?? rough;
+  const out = [];
+  for (let t = Math.ceil((range.start - origin) / step) * step; t <= range.end - origin + 1e-9 && out.length <= n + 1; t += step) out.push(t);
+  return out;
+}
+
+// model/treewindow.ts
+function addPart(tree, answer, below, after, now) {
+  const read = rowReader(answer);
+  const rows = [];
+  const runs = /* @__PURE__ */ new Map();
+  const drop = (parent) => {
+    const run = runs.get(parent);
+    parent.children = parent.children.filter((c) => c.at < run.from || c.at >= run.to || run.ids.has(c.id));
+  };
+  for (const row of answer.rows) {
+    const { node: fresh, parent: at } = read(row);
+    const parent = at >= 0 ? rows[at] : below;
+    const known2 = tree.byId.get(fresh.id);
+    const node = known2 ?? fresh;
+    if (known2) Object.assign(known2, { ...fresh, parent: known2.parent, children: known2.children, depth: known2.depth, at: known2.at });
+    node.used = now;
+    rows.push(node);
+    if (!parent || node === tree.root) continue;
+    let run = runs.get(parent);
+    const skipped = answer.gaps?.[node.id] ?? 0;
+    if (!run || skipped > 0) {
+      const from = (run ? run.to : parent === below && after ? endOf(after) : 0) + skipped;
+      if (run) drop(parent);
+      runs.set(parent, run = { from, to: from, ids: /* @__PURE__ */ new Set() });
+    }
+    if (node.parent !== parent) {
+      if (node.parent) node.parent.children = node.parent.children.filter((c) => c !== node);
+      node.parent = parent;
+      parent.children.push(node);
+    }
+    node.at = run.to;
+    run.to = endOf(node);
+    run.ids.add(node.id);
+  }
+  for (const parent of runs.keys()) drop(parent);
+  for (const parent of runs.keys()) parent.children.sort((a, b) => a.at - b.at || a.start - b.start);
+  tree.root.below = Math.max(tree.root.below, answer.total - 1);
+  return inOrder(tree, answer.total, below || answer.gaps ? tree.touched : answer.touched);
+}
+function inOrder(tree, total, touched) {
+  const nodes = [];
+  const byId = /* @__PURE__ */ new Map();
+  const stack = [tree.root];
+  while (stack.length > 0) {
+    const node = stack.pop();
+    node.errorsBelow = 0;
+    node.depth = node.parent ? node.parent.depth + 1 : 0;
+    nodes.push(node);
+    byId.set(node.id, node);
+    for (let i = node.children.length - 1; i >= 0; i--) stack.push(node.children[i]);
+  }
+  return finish(tree.root, nodes, byId, { total, truncated: nodes.length < total, touched });
+}
+function use(tree, ids, now) {
+  for (const id of ids) {
+    for (let n = tree.byId.get(id) ?? null; n && n.used < now; n = n.parent) n.used = now;
+  }
+}
+function trim(tree, most3, since, keep) {
+  if (tree.nodes.length <= most3) return tree;
+  const kept2 = new Set(keep && tree.byId.has(keep) ? pathTo(tree.byId.get(keep)) : []);
+  for (let i = tree.nodes.length - 1; i >= 0; i--) {
+    const n = tree.nodes[i];
+    if (n.parent) n.parent.used = Math.max(n.parent.used, n.used);
+  }
+  const order = tree.nodes.map((node, i) => ({ node, i })).filter(({ node }) => node !== tree.root && node.used < since && !kept2.has(node));
+  order.sort((a, b) => a.node.used - b.node.used || b.node.depth - a.node.depth || b.i - a.i);
+  const gone = new Set(order.slice(0, tree.nodes.length - most3).map(({ node }) => node));
+  for (const n of tree.nodes) if (n.children.some((c) => gone.has(c))) n.children = n.children.filter((c) => !gone.has(c));
+  return inOrder(tree, tree.total, tree.touched);
+}
+function firstGap(tree, rows) {
+  for (const n of tree.nodes) {
+    const gap = gapsOf(n)[0];
+    if (!gap) continue;
+    const siblings = n.parent?.children ?? [];
+    const at = siblings.indexOf(n);
+    if (!unloaded(n) || !n.parent || n.parent.childCount - at > rows / 2) return gap;
+    return { parent: n.parent, after: siblings[at - 1] ?? null, events: n.parent.below - n.at };
+  }
+  return null;
+}
+var gapText = (gap) => `${count(gap.events)} more ${gap.events === 1 ? "event" : "events"} below ${gap.parent.name.slice(0, 60)}`;
+
+// parts/highlight.ts
+var maxMarks = 2e3;
+function markWords(element, word) {
+  const needle = word.trim().toLowerCase();
+  if (!element || needle.length < 2 || !("highlights" in CSS)) return () => {
+  };
+  let frame = 0;
+  const paint2 = () => {
+    const ranges2 = [];
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node && ranges2.length < maxMarks; node = walker.nextNode()) {
+      const text3 = node.nodeValue.toLowerCase();
+      for (let at = text3.indexOf(needle); at >= 0 && ranges2.length < maxMarks; at = text3.indexOf(needle, at + needle.length)) {
+        if (at + needle.length > node.nodeValue.length) break;
+        const range = new Range();
+        range.setStart(node, at);
+        range.setEnd(node, at + needle.length);
+        ranges2.push(range);
+      }
+    }
+    CSS.highlights.set("word", new Highlight(...ranges2));
+  };
+  const later = () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(paint2);
+  };
+  const observer = new MutationObserver(later);
+  observer.observe(element, { childList: true, subtree: true, characterData: true });
+  later();
+  return () => {
+    observer.disconnect();
+    cancelAnimationFrame(frame);
+    CSS.highlights.delete("word");
+  };
+}
+
+// parts/graphview.tsx
+import { useLayoutEffect as useLayoutEffect3, useMemo as useMemo6, useRef as useRef9, useState as useState21 } from "./lib.js";
+
+// parts/needle.tsx
+import { computed as computed2, effect as effect3, signal as signal9 } from "./lib.js";
+import { useEffect as useEffect15 } from "./lib.js";
+import { jsx as jsx24 } from "./lib.js";
+var Needle = class {
+  hover = signal9(null);
+  resting = signal9(null);
+  time = computed2(() => this.hover.value ?? this.resting.value);
+};
+function NeedleLine({ needle, toShare }) {
+  const time2 = needle.time.value;
+  const share = time2 === null ? NaN : toShare(time2);
+  return share >= 0 && share <= 1 ? /* @__PURE__ */ jsx24("i", { class: "needle", style: { left: `${share * 100}%` } }) : null;
+}
+function useNeedleMarks(box, needle, runs) {
+  useEffect15(() => {
+    const element = box.current;
+    if (!element) return;
+    let frame = 0;
+    let marked2 = false;
+    const mark = (time2) => {
+      if (time2 === null && !marked2) return;
+      marked2 = time2 !== null;
+      for (const row of element.querySelectorAll("[data-event]")) row.toggleAttribute("data-now", time2 !== null && runs(row.dataset.event, time2));
+    };
+    const later = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(() => mark(needle.time.peek()));
+    };
+    const stop = effect3(() => {
+      needle.time.value;
+      later();
+    });
+    const observer = new MutationObserver(later);
+    observer.observe(element, { childList: true, subtree: true, attributeFilter: ["data-event"] });
+    return () => {
+      stop();
+      observer.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, [needle, runs]);
+}
+
+// parts/graphview.tsx
+import { jsx as jsx25, jsxs as jsxs23 } from "./lib.js";
+function GraphView({ tree, selected, critical, onSelect }) {
+  const graph = useMemo6(() => graphOf(tree), [tree]);
+  const [only, setOnly] = useState21("all");
+  const slow = useMemo6(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
+  const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
+  const whole = tree.end - tree.start || 1;
+  const box = useRef9(null);
+  const shown3 = graph.nodes.find((n) => n.ids.includes(selected ?? "")) ?? graph.nodes.find((n) => n.ids.includes(tree.root.id));
+  useLayoutEffect3(() => {
+    const area = box.current;
+    if (!area || !shown3) return;
+    const left = shown3.x - nodeWidth / 2;
+    const top = shown3.y - nodeHeight / 2;
+    if (left < area.scrollLeft || left + nodeWidth + 32 > area.scrollLeft + area.clientWidth) area.scrollLeft = shown3.x + 16 - area.clientWidth / 2;
+    if (top < area.scrollTop || top + nodeHeight + 32 > area.scrollTop + area.clientHeight) area.scrollTop = shown3.y + 16 - area.clientHeight / 2;
+  }, [shown3?.key]);
+  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx25("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+    ] }),
+    /* @__PURE__ */ jsx25("div", { class: "scroll-x graph-box", ref: box, tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx25(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs23(
+        "g",
+        {
+          "data-event": n.key,
+          class: `graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`,
+          transform: `translate(${n.x - nodeWidth / 2} ${n.y - nodeHeight / 2})`,
+          role: "button",
+          tabIndex: 0,
+          onClick: () => onSelect(nextOf(n.ids, selected)),
+          onKeyDown: (ev) => {
+            if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
+          },
+          children: [
+            /* @__PURE__ */ jsx25("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx25("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx25("text", { x: "14", y: "21", class: "graph-name", children: cut(n.name, n.errors > 0 ? 17 : 23) }),
+            /* @__PURE__ */ jsx25("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx25("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx25("title", { children: `${n.name}
+${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
+          ]
+        },
+        n.key
+      ))
+    ] }) })
+  ] });
+}
+var cut = (name, most3) => name.length > most3 ? `${name.slice(0, most3 - 1)}…` : name;
+function nextOf(ids, selected) {
+  return ids[(ids.indexOf(selected ?? "") + 1) % ids.length];
+}
+function Edge({ e, faint }) {
+  const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
+  const bend = e.back ? 60 : (y2 - y1) / 2;
+  return /* @__PURE__ */ jsxs23("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx25("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx25("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  ] });
+}
+function TrajectoryView({ tree, selected, needle, onSelect }) {
+  const t = useMemo6(() => trajectoryOf(tree), [tree]);
+  const [by, setBy] = useState21("duration");
+  const of = (n) => n[by] ?? 0;
+  const most3 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
+  const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
+  const line = 30;
+  const steps2 = useRef9(null);
+  const at = t.bubbles.findIndex((b) => b.node.id === selected);
+  useLayoutEffect3(() => {
+    const area = steps2.current;
+    const x = at * step + 20;
+    if (area && at >= 0 && (x < area.scrollLeft + 20 || x > area.scrollLeft + area.clientWidth - 20)) area.scrollLeft = x - area.clientWidth / 2;
+  }, [selected, at >= 0]);
+  const radius = (n) => 3 + Math.sqrt(of(n) / most3) * Math.min(11, step * 0.9);
+  const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
+  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx25("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx25("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+    ] }),
+    /* @__PURE__ */ jsxs23("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx25("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs23("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx25("span", { class: `type-${r.type}`, children: "●" }),
+        " ",
+        r.name,
+        " ",
+        /* @__PURE__ */ jsx25("span", { class: "faint", children: r.count })
+      ] }, r.key)) }),
+      /* @__PURE__ */ jsx25("div", { class: "scroll-x trajectory-steps", ref: steps2, tabIndex: 0, children: /* @__PURE__ */ jsxs23("div", { class: "needle-box", style: { width: `${t.bubbles.length * step + 40}px`, height: `${t.rows.length * line}px` }, children: [
+        /* @__PURE__ */ jsxs23("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+          t.rows.map((r, i) => /* @__PURE__ */ jsx25("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+          /* @__PURE__ */ jsx25("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
+          t.bubbles.map((b) => /* @__PURE__ */ jsx25(
+            "circle",
+            {
+              "data-event": b.node.id,
+              class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
+              cx: b.step * step + 20,
+              cy: b.row * line + line / 2,
+              r: radius(b.node),
+              role: "button",
+              tabIndex: -1,
+              "aria-label": `step ${b.step + 1}, ${b.node.name}`,
+              onClick: () => onSelect(b.node.id),
+              children: /* @__PURE__ */ jsx25("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+            },
+            b.node.id
+          ))
+        ] }),
+        /* @__PURE__ */ jsx25(NeedleLine, { needle, toShare: (time2) => (stepAt(t.bubbles, time2) * step + 20) / (t.bubbles.length * step + 40) })
+      ] }) })
+    ] })
+  ] });
+}
+
+// parts/minimap.tsx
+import { useEffect as useEffect16, useRef as useRef10, useState as useState22 } from "./lib.js";
+import { Fragment as Fragment12, jsx as jsx26, jsxs as jsxs24 } from "./lib.js";
+var minimapFrom = 20;
+var leastHeight = 24;
+var usualHeight = 44;
+var mostHeight = 240;
+function Minimap(p) {
+  const canvas = useRef10(null);
+  const drag = useRef10(null);
+  const [height, setHeight] = useState22(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
+  const box = useRef10(null);
+  const resize = (to) => {
+    setHeight(heightWithin(to));
+    localStorage.setItem("spangrove.minimap", String(heightWithin(to)));
+  };
+  useEffect16(() => {
+    const draw = () => paint(canvas.current, p.tree, p.whole);
+    draw();
+    const observer = new ResizeObserver(draw);
+    if (canvas.current) observer.observe(canvas.current);
+    return () => observer.disconnect();
+  }, [p.tree, p.whole, p.themeKey]);
+  const size = p.whole.end - p.whole.start;
+  const timeAt = (x) => {
+    const box2 = canvas.current.getBoundingClientRect();
+    return p.whole.start + Math.min(1, Math.max(0, (x - box2.left) / box2.width)) * size;
+  };
+  const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
+  return /* @__PURE__ */ jsxs24(Fragment12, { children: [
+    /* @__PURE__ */ jsxs24(
+      "div",
+      {
+        class: "minimap",
+        "aria-hidden": "true",
+        ref: box,
+        style: { height: `${height}px` },
+        title: "Drag: this time only. Click: put the needle here. Double-click: the whole session.",
+        onDblClick: () => p.onRange(p.whole),
+        onPointerLeave: () => {
+          p.needle.hover.value = null;
+        },
+        onPointerDown: (e) => {
+          drag.current = timeAt(e.clientX);
+          e.currentTarget.setPointerCapture(e.pointerId);
+        },
+        onPointerMove: (e) => {
+          const now = timeAt(e.clientX);
+          p.needle.hover.value = now;
+          if (drag.current === null) return;
+          if (Math.abs(now - drag.current) > size / 200) p.onRange({ start: Math.min(now, drag.current), end: Math.max(now, drag.current) });
+        },
+        onPointerUp: (e) => {
+          if (drag.current !== null && Math.abs(timeAt(e.clientX) - drag.current) <= size / 200) p.onTime(drag.current);
+          drag.current = null;
+        },
+        children: [
+          /* @__PURE__ */ jsx26("canvas", { ref: canvas }),
+          (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs24(Fragment12, { children: [
+            /* @__PURE__ */ jsx26("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+            /* @__PURE__ */ jsx26("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+          ] }),
+          /* @__PURE__ */ jsx26(NeedleLine, { needle: p.needle, toShare: (time2) => (time2 - p.whole.start) / size })
+        ]
+      }
+    ),
+    /* @__PURE__ */ jsx26(
+      "button",
+      {
+        type: "button",
+        class: "minimap-edge",
+        role: "separator",
+        "aria-orientation": "horizontal",
+        "aria-label": "Height of the strip",
+        "aria-valuenow": height,
+        "aria-valuemin": leastHeight,
+        "aria-valuemax": mostHeight,
+        onDblClick: () => resize(usualHeight),
+        onPointerDown: (e) => e.currentTarget.setPointerCapture(e.pointerId),
+        onPointerMove: (e) => {
+          if (e.currentTarget.hasPointerCapture(e.pointerId)) resize(e.clientY - box.current.getBoundingClientRect().top);
+        },
+        onKeyDown: (e) => {
+          const by = { ArrowUp: -8, ArrowDown: 8 }[e.key];
+          if (by) {
+            e.preventDefault();
+            resize(height + by);
+          }
+        }
+      }
+    )
+  ] });
+}
+var heightWithin = (height) => Math.round(Math.min(mostHeight, Math.max(leastHeight, height)));
+function paint(canvas, tree, whole) {
+  const box = canvas?.getBoundingClientRect();
+  const context2 = canvas?.getContext("2d");
+  if (!canvas || !box || !context2 || box.width === 0) return;
+  const ratio = devicePixelRatio;
+  canvas.width = Math.round(box.width * ratio);
+  canvas.height = Math.round(box.height * ratio);
+  const styles = getComputedStyle(canvas);
+  const probe = (name) => resolve(canvas, styles.getPropertyValue(name));
+  const colours = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
+  const bad = probe("--bad");
+  const depth = tree.nodes.reduce((most3, n) => Math.max(most3, n.depth), 1);
+  const line = Math.max(ratio, canvas.height / Math.min(depth, 24));
+  const size = whole.end - whole.start;
+  context2.clearRect(0, 0, canvas.width, canvas.height);
+  for (const n of tree.nodes) {
+    if (n === tree.root) continue;
+    const x = (n.start - whole.start) / size * canvas.width;
+    const width = Math.max(ratio, n.duration / size * canvas.width);
+    context2.globalAlpha = n.error ? 1 : 0.75;
+    context2.fillStyle = n.error ? bad : colours[n.type] ?? "#888";
+    context2.fillRect(x, (Math.min(n.depth, 24) - 1) * line + ratio, width, Math.max(ratio, line - ratio));
+  }
+}
+function resolve(element, value2) {
+  const probe = document.createElement("span");
+  probe.style.color = value2;
+  element.parentElement.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+// parts/timelineview.tsx
+import { useEffect as useEffect18, useMemo as useMemo8, useRef as useRef12 } from "./lib.js";
+
+// parts/treeview.tsx
+import { useEffect as useEffect17, useLayoutEffect as useLayoutEffect4, useMemo as useMemo7, useRef as useRef11 } from "./lib.js";
+
+// parts/treerows.ts
+var settled2 = 150;
+var maxIndent = 30;
+var TreeRows = class {
+  constructor(body) {
+    this.body = body;
+  }
+  body;
+  shown = /* @__PURE__ */ new Map();
+  // by index
+  timer = 0;
+  /** Shows the rows from an index up to another. */
+  show(from, to, p) {
+    const free = [];
+    for (const [index, row] of this.shown) {
+      if (index >= from && index < to) continue;
+      this.shown.delete(index);
+      free.push(row);
+    }
+    const before = this.shown.size;
+    for (let index = from; index < to; index++) {
+      let row = this.shown.get(index);
+      if (!row) {
+        row = free.pop() ?? new TreeRow();
+        this.shown.set(index, row);
+        if (!row.element.isConnected) this.body.append(row.element);
+      }
+      row.fill(index, p);
+    }
+    for (const row of free) row.element.remove();
+    if (this.shown.size === before) return;
+    clearTimeout(this.timer);
+    if (before === 0) this.order();
+    else this.timer = setTimeout(() => this.order(), settled2);
+  }
+  /** The index of the row that an element is part of, or -1. */
+  indexOf(element) {
+    const of = element.closest(".tree-row");
+    for (const [index, row] of this.shown) if (row.element === of) return index;
+    return -1;
+  }
+  /** Ends what is still to be done. */
+  end() {
+    clearTimeout(this.timer);
+  }
+  order() {
+    let next = this.body.firstElementChild;
+    for (const [, row] of [...this.shown].sort((a, b) => a[0] - b[0])) {
+      if (row.element === next) next = next.nextElementSibling;
+      else this.body.insertBefore(row.element, next);
+    }
+  }
+};
+var model = null;
+function newElements() {
+  model ??= make("div", { role: "row", class: "tree-row" }, [
+    make("span", { role: "gridcell", class: "tree-cell" }, [
+      make("button", { type: "button", class: "fold", tabindex: "-1" }, [glyph({ "aria-hidden": "true" })]),
+      glyph({ role: "img" }),
+      ...["tree-name ellipsis", "tree-model ellipsis faint", "tree-preview ellipsis faint"].map((name) => make("span", { class: name }, [" "]))
+    ]),
+    make("span", { role: "gridcell", class: "tree-numbers" }, ["faint", "faint", "tree-duration"].map((name) => make("span", { class: name }, [" "])))
+  ]);
+  return document.importNode(model, true);
+}
+function make(name, attributes, children) {
+  const element = document.createElement(name);
+  for (const [key2, value2] of Object.entries(attributes)) element.setAttribute(key2, value2);
+  element.append(...children);
+  return element;
+}
+function glyph(attributes) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [key2, value2] of Object.entries({ class: "glyph small", viewBox: "0 0 24 24", ...attributes })) svg.setAttribute(key2, value2);
+  svg.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+  return svg;
+}
+var TreeRow = class {
+  element = newElements();
+  known = {};
+  chips = [];
+  row = null;
+  preview;
+  longest = 0;
+  cell = this.element.firstElementChild;
+  numbers = this.element.lastElementChild;
+  foldButton = this.cell.children[0];
+  foldPath = this.foldButton.firstElementChild.firstElementChild;
+  icon = this.cell.children[1];
+  iconPath = this.icon.firstElementChild;
+  name = this.cell.children[2];
+  said = [this.cell.children[3], this.cell.children[4]];
+  spent = [this.numbers.children[0], this.numbers.children[1]];
+  duration = this.numbers.children[2];
+  fill(index, p) {
+    const row = p.rows[index];
+    const n = row.node;
+    const selected = n.id === p.selected && !row.gap;
+    this.attribute(this.element, "aria-rowindex", String(index + 1));
+    this.attribute(this.element, "aria-selected", String(selected));
+    this.attribute(this.element, "class", `tree-row${selected ? " selected" : ""}${row.grey ? " grey" : ""}${row.gap ? " gap" : ""}${p.critical?.has(n.id) ? " critical" : ""}`);
+    this.style("top", `${index * p.rowHeight}px`);
+    this.style("height", `${p.rowHeight}px`);
+    const preview = row.gap ? void 0 : p.preview(n.id);
+    if (this.row === row && this.preview === preview && this.longest === p.longest) return;
+    if (this.row !== row || this.longest !== p.longest) this.fillEvent(row, p.longest);
+    this.text(this.said[0], preview?.model ?? "", "model");
+    this.text(this.said[1], n.type === "session" ? "" : preview?.output || preview?.input || "", "preview");
+    this.row = row;
+    this.preview = preview;
+    this.longest = p.longest;
+  }
+  fillEvent(row, longest) {
+    const n = row.node;
+    const folds = !row.gap && (n.children.length > 0 || row.group !== null || unloaded(n));
+    const indent = Math.min(row.depth, maxIndent) * 14;
+    this.attribute(this.element, "id", `event-${rowKey(row)}`);
+    this.attribute(this.element, "data-event", row.gap ? void 0 : n.id);
+    this.attribute(this.element, "aria-level", String(row.depth + 1));
+    this.attribute(this.element, "aria-expanded", folds ? String(!row.folded) : void 0);
+    this.style("paddingLeft", `${8 + indent}px`);
+    this.style("backgroundSize", `${indent}px 100%`);
+    this.attribute(this.cell, "class", folds ? "tree-cell" : "tree-cell leaf", "cell");
+    if (folds) {
+      this.attribute(this.foldButton, "aria-label", row.folded ? "Unfold" : "Fold");
+      this.attribute(this.foldPath, "d", iconPath(row.folded ? "right" : "down"), "fold");
+    }
+    this.attribute(this.icon, "class", `glyph small type-${n.type}`, "icon");
+    this.attribute(this.icon, "aria-label", n.type, "type");
+    this.attribute(this.iconPath, "d", iconPath(typeIcon(n.type)));
+    this.text(this.name, row.gap ? gapText(row.gap) : n.name, "name");
+    this.fillChips(row);
+    this.text(this.spent[0], n.tokens !== null && n.tokens > 0 ? `${short(n.tokens)} tok` : "", "tokens");
+    this.attribute(this.spent[0], "title", n.tokens ? `${count(n.tokens)} tokens` : void 0);
+    this.text(this.spent[1], n.cost !== null && n.cost > 0 ? cost(n.cost) : "", "cost");
+    const duration2 = row.group ? row.group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
+    this.text(this.duration, duration(duration2), "duration");
+    const bar = `${Math.max(1, Math.min(100, duration2 / longest * 100))}% 2px`;
+    if (this.known.bar !== bar) this.duration.style.backgroundSize = this.known.bar = bar;
+  }
+  /** Chips are rare: they are made where they are needed. */
+  fillChips(row) {
+    const n = row.node;
+    if (this.chips.length > 0) for (const c of this.chips) c.remove();
+    this.chips.length = 0;
+    if (row.gap) return;
+    const add = (text3, tone = "", icon, title) => {
+      const chip = document.createElement("span");
+      chip.className = `chip ${tone}`;
+      if (title) chip.title = title;
+      if (icon) {
+        const glyph2 = this.icon.cloneNode(true);
+        glyph2.setAttribute("class", "glyph small");
+        glyph2.removeAttribute("role");
+        glyph2.removeAttribute("aria-label");
+        glyph2.setAttribute("aria-hidden", "true");
+        glyph2.firstElementChild.setAttribute("d", iconPath(icon));
+        chip.append(glyph2);
+      }
+      chip.append(text3);
+      this.chips.push(chip);
+      this.cell.insertBefore(chip, this.said[0]);
+    };
+    if (row.group) add(`×${row.group.length}`);
+    else if (row.folded) add(`+${count(n.below)}`);
+    if (row.folded && n.errorsBelow > 0) add(plural(n.errorsBelow, "error"), "bad", "alert");
+    if (n.error) add("error", "bad", "alert", n.error);
+    if (n.running) add("running", "running", "live");
+    if (n.note === "orphan") add("parent missing", "", void 0, "The event names a parent that was not received (yet).");
+    if (n.note === "cycle") add("cycle cut", "", void 0, "The event was its own ancestor: it is shown here instead.");
+  }
+  attribute(element, name, value2, known2 = name) {
+    if (this.known[known2] === value2) return;
+    this.known[known2] = value2;
+    if (value2 === void 0) element.removeAttribute(name);
+    else element.setAttribute(name, value2);
+  }
+  style(name, value2) {
+    if (this.known[name] !== value2) this.element.style[name] = this.known[name] = value2;
+  }
+  /** Writes a text; an element without one takes no place. */
+  text(element, value2, known2) {
+    const before = this.known[known2] ?? " ";
+    if (before === value2) return;
+    this.known[known2] = value2;
+    element.firstChild.data = value2;
+    if (before === "" !== (value2 === "")) element.hidden = value2 === "";
+  }
+};
+
+// parts/treeview.tsx
+import { jsx as jsx27 } from "./lib.js";
+function TreeView(p) {
+  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
+  const body = useRef11(null);
+  const drawn = useRef11(null);
+  const at = useMemo7(() => p.rows.findIndex((r) => r.node.id === p.selected), [p.rows, p.selected]);
+  useEffect17(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
+  useEffect17(() => {
+    const visible = p.rows.slice(from, to);
+    p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? []));
+  }, [p.rows, from, to]);
+  useAnchor(ref, p.rows, p.rowHeight);
+  useLayoutEffect4(() => (drawn.current ??= new TreeRows(body.current)).show(from, to, p));
+  useEffect17(() => () => drawn.current?.end(), []);
+  const move = (n) => {
+    let to2 = Math.min(p.rows.length - 1, Math.max(0, n));
+    while (p.rows[to2]?.gap) to2 += to2 > at && to2 < p.rows.length - 1 ? 1 : -1;
+    const row = p.rows[to2];
+    if (row) p.onSelect(row.node.id);
+  };
+  const onKeyDown = (e) => {
+    const row = p.rows[at];
+    const steps2 = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: p.rows.length - 1, PageDown: at + 20, PageUp: at - 20 };
+    if (e.altKey || e.ctrlKey || e.metaKey) return;
+    if (e.key in steps2) {
+      e.preventDefault();
+      move(steps2[e.key]);
+    } else if (row && e.key === "ArrowLeft") {
+      e.preventDefault();
+      if (row.node.children.length > 0 && !row.folded) p.onToggle(row, e.shiftKey);
+      else if (row.node.parent) p.onSelect(row.node.parent.id);
+    } else if (row && e.key === "ArrowRight") {
+      e.preventDefault();
+      if (row.folded || row.group) p.onToggle(row, e.shiftKey);
+      else move(at + 1);
+    }
+  };
+  const onClick = (e) => {
+    const target = e.target;
+    const row = p.rows[drawn.current?.indexOf(target) ?? -1];
+    if (!row) return;
+    if (!row.gap && !target.closest(".fold")) p.onSelect(row.node.id);
+    else {
+      ref.current?.focus({ preventScroll: true });
+      p.onToggle(row, e.shiftKey);
+    }
+  };
+  return /* @__PURE__ */ jsx27(
+    "div",
+    {
+      class: "tree",
+      ref,
+      onScroll,
+      onKeyDown,
+      onClick,
+      tabIndex: 0,
+      role: "treegrid",
+      "aria-label": "Events",
+      "aria-rowcount": p.rows.length,
+      "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
+      children: /* @__PURE__ */ jsx27("div", { ref: body, role: "presentation", style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" } })
+    }
+  );
+}
+function useAnchor(ref, rows, rowHeight4) {
+  const before = useRef11(rows);
+  useLayoutEffect4(() => {
+    const box = ref.current;
+    const old = before.current;
+    before.current = rows;
+    if (!box || old === rows || box.scrollTop < rowHeight4) return;
+    const top = Math.floor(box.scrollTop / rowHeight4);
+    const places2 = /* @__PURE__ */ new Map();
+    for (let i = top; i < Math.min(old.length, top + 60); i++) if (!old[i].gap) places2.set(old[i].node.id, i);
+    const at = rows.findIndex((r) => !r.gap && places2.has(r.node.id));
+    if (at >= 0) box.scrollTop += (at - places2.get(rows[at].node.id)) * rowHeight4;
+  }, [rows]);
+}
+
+// parts/timelineview.tsx
+import { Fragment as Fragment13, jsx as jsx28, jsxs as jsxs25 } from "./lib.js";
+function TimelineView(p) {
+  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
+  const at = p.rows.findIndex((r) => r.node.id === p.selected);
+  const drag = useRef12(null);
+  const track = useRef12(null);
+  useEffect18(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected, at >= 0]);
+  const visible = p.rows.slice(from, to);
+  useEffect18(() => p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? [])), [visible.map(rowKey).join()]);
+  useAnchor(ref, p.rows, p.rowHeight);
+  const share = (x) => {
+    const box = track.current?.getBoundingClientRect();
+    return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
+  };
+  const latest = useRef12(p);
+  latest.current = p;
+  useEffect18(() => {
+    const box = ref.current;
+    const onWheel = (e) => {
+      if (!e.ctrlKey && !e.metaKey) return;
+      e.preventDefault();
+      const { range, whole, onRange, idle, foldIdle } = latest.current;
+      const time2 = scaleOf(range, foldIdle ? idle : []).toTime(share(e.clientX));
+      onRange(zoom(range, whole, Math.exp(e.deltaY * 4e-3), (time2 - range.start) / (range.end - range.start)));
+    };
+    box?.addEventListener("wheel", onWheel, { passive: false });
+    return () => box?.removeEventListener("wheel", onWheel);
+  }, []);
+  const size = p.range.end - p.range.start;
+  const scale = useMemo8(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
+  const marks = ticks2(p.range, p.origin, 6).filter((t) => !scale.folded.some((f) => p.origin + t > f.start && p.origin + t < f.end));
+  const idleTime = p.idle.reduce((sum, t) => sum + t.end - t.start, 0);
+  const percent = (v) => `${v * 100}%`;
+  const onKeyDown = (e) => {
+    const row = p.rows[at];
+    const by = { ArrowDown: 1, ArrowUp: -1 }[e.key] ?? 0;
+    let to2 = Math.max(0, at + by);
+    while (by !== 0 && p.rows[to2]?.gap) to2 += by;
+    const next = by === 0 ? void 0 : p.rows[to2];
+    if (next) {
+      e.preventDefault();
+      p.onSelect(next.node.id);
+    } else if (row && (e.key === "ArrowLeft" && !row.folded || e.key === "ArrowRight" && row.folded) && row.node.childCount > 0) {
+      e.preventDefault();
+      p.onToggle(row, e.shiftKey);
+    } else if (e.key === "+" || e.key === "=") p.onRange(zoom(p.range, p.whole, 0.7, 0.5));
+    else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
+    else if (e.key === "0") p.onRange(p.whole);
+  };
+  return /* @__PURE__ */ jsxs25(
+    "div",
+    {
+      class: "timeline",
+      ref,
+      onScroll,
+      tabIndex: 0,
+      onKeyDown,
+      role: "treegrid",
+      "aria-label": "Timeline",
+      "aria-rowcount": p.rows.length,
+      onPointerMove: (e) => {
+        if (e.clientX >= (track.current?.getBoundingClientRect().left ?? 0)) p.needle.hover.value = scale.toTime(share(e.clientX));
+        if (!drag.current) return;
+        const box = track.current.getBoundingClientRect();
+        const by = (drag.current.x - e.clientX) / box.width * size;
+        p.onRange(within({ start: drag.current.range.start + by, end: drag.current.range.end + by }, p.whole));
+      },
+      onPointerLeave: () => {
+        drag.current = null;
+      },
+      onPointerUp: () => {
+        drag.current = null;
+      },
+      children: [
+        /* @__PURE__ */ jsxs25("div", { class: "scale", role: "row", children: [
+          /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "columnheader", children: [
+            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx28("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "Ctrl+wheel zooms" }),
+            p.idle.length > 0 && /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
+          ] }),
+          /* @__PURE__ */ jsx28("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, title: "Click: put the needle here", onClick: (e) => p.onTime(scale.toTime(share(e.clientX))), children: marks.map((t) => /* @__PURE__ */ jsx28("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
+        ] }),
+        /* @__PURE__ */ jsx28("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => {
+          const n = row.node;
+          if (row.gap) return /* @__PURE__ */ jsx28("div", { role: "row", "aria-level": row.depth + 1, class: "gap-row", style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: /* @__PURE__ */ jsx28("span", { role: "gridcell", children: /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain", onClick: () => p.onToggle(row, false), children: gapText(row.gap) }) }) }, rowKey(row));
+          const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, scale) : place(n.start, n.end, scale);
+          const after = spot !== null && spot.left + spot.width < 0.85;
+          return /* @__PURE__ */ jsxs25(
+            "div",
+            {
+              "data-event": n.id,
+              role: "row",
+              "aria-level": row.depth + 1,
+              "aria-rowindex": from + i + 1,
+              "aria-selected": n.id === p.selected,
+              "aria-expanded": n.childCount > 0 ? !row.folded : void 0,
+              class: `time-row${n.id === p.selected ? " selected" : ""}${row.grey ? " grey" : ""}${p.critical?.has(n.id) ? " critical" : ""}`,
+              style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
+              onClick: () => p.onSelect(n.id),
+              onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
+              children: [
+                /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group || unloaded(n) ? /* @__PURE__ */ jsx28("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                    e.stopPropagation();
+                    p.onToggle(row, e.shiftKey);
+                  }, children: /* @__PURE__ */ jsx28(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx28("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx28(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx28("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx28("span", { class: "chip", children: `×${row.group.length}` })
+                ] }),
+                /* @__PURE__ */ jsx28("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                  if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
+                }, children: spot && /* @__PURE__ */ jsxs25(Fragment13, { children: [
+                  /* @__PURE__ */ jsx28("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: `min(${percent(spot.left)}, calc(100% - 2px))`, width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs25("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                    duration(n.duration)
+                  ] })
+                ] }) })
+              ]
+            },
+            n.id
+          );
+        }) }),
+        scale.folded.length > 0 && /* @__PURE__ */ jsx28("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx28("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
+        /* @__PURE__ */ jsx28("div", { class: "needle-track", "aria-hidden": "true", children: /* @__PURE__ */ jsx28(NeedleLine, { needle: p.needle, toShare: scale.toShare }) })
+      ]
+    }
+  );
+}
+
+// parts/transcriptview.tsx
+import { useEffect as useEffect19 } from "./lib.js";
+import { Fragment as Fragment14, jsx as jsx29, jsxs as jsxs26 } from "./lib.js";
+var stepHeight = 58;
+function TranscriptView(p) {
+  const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
+  const at = p.steps.findIndex((s) => s.node.id === p.selected);
+  useEffect19(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  const visible = p.steps.slice(from, to);
+  const ids = visible.map((s) => s.node.id);
+  useEffect19(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs26(
+    "div",
+    {
+      class: "transcript",
+      ref,
+      onScroll,
+      tabIndex: 0,
+      role: "listbox",
+      "aria-label": "Steps",
+      "aria-activedescendant": at >= from && at < to ? `step-${p.selected}` : void 0,
+      onKeyDown: (e) => {
+        const next = { ArrowDown: p.steps[at + 1], ArrowUp: p.steps[Math.max(0, at - 1)] }[e.key];
+        if (next) {
+          e.preventDefault();
+          p.onSelect(next.node.id);
+        }
+      },
+      children: [
+        /* @__PURE__ */ jsx29("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+          const n = s.node;
+          const preview = p.preview(n.id);
+          return /* @__PURE__ */ jsxs26(
+            "div",
+            {
+              id: `step-${n.id}`,
+              "data-event": n.id,
+              role: "option",
+              "aria-selected": n.id === p.selected,
+              class: `step${n.id === p.selected ? " selected" : ""}`,
+              style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
+              onClick: () => p.onSelect(n.id),
+              children: [
+                /* @__PURE__ */ jsxs26("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx29(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx29("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx29("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs26("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
+                    "error"
+                  ] }),
+                  s.wrappers > 0 && /* @__PURE__ */ jsx29("span", { class: "faint inside", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx29("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs26("span", { class: "faint", children: [
+                    short(n.tokens),
+                    " tok"
+                  ] }),
+                  /* @__PURE__ */ jsx29("span", { class: "faint", children: duration(n.duration) })
+                ] }),
+                /* @__PURE__ */ jsx29("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
+                  /* @__PURE__ */ jsx29("span", { class: "faint", children: "in " }),
+                  preview.input
+                ] }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx29("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
+                  /* @__PURE__ */ jsx29("span", { class: "faint", children: "out " }),
+                  preview.output
+                ] }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: preview ? "no output" : "" }) })
+              ]
+            },
+            n.id
+          );
+        }) }),
+        p.hidden > 0 && /* @__PURE__ */ jsxs26("p", { class: "foot", children: [
+          plural(p.hidden, "wrapper"),
+          " not shown; the tree has them"
+        ] })
+      ]
+    }
+  );
+}
+
+// pages/sessionscores.ts
+var maxScored = 200;
+function useScores(session) {
+  return useLoaded(session, async (signal10) => {
+    const scored = await searchFields(
+      ["event_id", "session_id", "event_name", "start_time", "metrics"],
+      [],
+      { filters: [{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], limit: maxScored },
+      signal10
+    );
+    if (scored.events.length === 0) return { scores: [], events: 0 };
+    const records = await searchFields(
+      ["event_id", "session_id", "start_time"],
+      ["metadata.target_event_id", "metadata.evaluator_name"],
+      { filters: [{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }], limit: maxScored },
+      signal10
+    );
+    return { scores: readScores(scored.events, records.events), events: scored.totalEvents ?? scored.events.length };
+  });
+}
+function judgeOf(score2) {
+  return score2.judge && href(["session", score2.judge.session], { e: score2.judge.event });
+}
+function shownScore(score2) {
+  return { ...score2, judge: judgeOf(score2), on: { id: score2.event, name: score2.eventName } };
+}
+
+// pages/sessiontree.ts
+import { useEffect as useEffect20, useMemo as useMemo9, useRef as useRef13, useState as useState23 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -3823,812 +5189,57 @@ function follow(session, { gap, every, read, likely = true }) {
   };
 }
 
-// model/thread.ts
-function thread(events2) {
-  const seen = /* @__PURE__ */ new Set();
-  const items = [];
-  for (const e of events2) {
-    let repeated = 0;
-    const add = (m) => {
-      if (m.parts.length === 0) return;
-      const key2 = messageKey(m);
-      if (seen.has(key2)) {
-        repeated++;
-        return;
-      }
-      seen.add(key2);
-      items.push({ message: m, event: e.event_id, repeated });
-      repeated = 0;
-    };
-    for (const m of inputMessages(e.inputs).messages) add(m);
-    for (const m of outputMessages(e.outputs).messages) add(m);
-  }
-  return items;
-}
-function transcript(tree) {
-  const steps = [];
-  const stack = [{ node: tree.root, depth: -1, wrappers: 0 }];
-  while (stack.length > 0) {
-    const { node, depth, wrappers } = stack.pop();
-    const isStep = node !== tree.root && (node.type === "model" || node.type === "tool" || node.children.length === 0 || node.error !== null && node.errorsBelow === 0);
-    if (isStep) steps.push({ node, depth: depth + 1, wrappers });
-    const below = isStep ? depth + 1 : depth;
-    for (let i = node.children.length - 1; i >= 0; i--) {
-      stack.push({ node: node.children[i], depth: below, wrappers: isStep || node === tree.root ? 0 : wrappers + 1 });
-    }
-  }
-  return steps;
-}
-
-// model/timeline.ts
-function wholeRange(tree) {
-  return { start: tree.start, end: Math.max(tree.end, tree.start + 1) };
-}
-var leastIdle = 0.05;
-function idleTimes(tree) {
-  const busy = tree.nodes.filter((n) => n !== tree.root && n.children.length === 0).map((n) => ({ start: n.start, end: n.end })).sort((a, b) => a.start - b.start);
-  const whole = wholeRange(tree);
-  const least = (whole.end - whole.start) * leastIdle;
-  const out = [];
-  let until = whole.start;
-  for (const b of [...busy, { start: whole.end, end: whole.end }]) {
-    if (b.start - until >= least && busy.length > 0) out.push({ start: until, end: b.start });
-    until = Math.max(until, b.end);
-  }
-  return out;
-}
-var foldedShare = 0.03;
-function scaleOf(range, times2) {
-  const size = range.end - range.start;
-  const folded = times2.filter((t) => t.start >= range.start && t.end <= range.end && t.end - t.start < size);
-  const shown2 = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
-  const unit = shown2 <= 0 ? 0 : (1 - folded.length * foldedShare) / shown2;
-  if (folded.length === 0 || unit <= 0) return { range, folded: [], toShare: (time2) => (time2 - range.start) / size, toTime: (share) => range.start + share * size };
-  const toShare = (time2) => {
-    if (time2 < range.start || time2 > range.end) return (time2 - range.start) / size;
-    let share = (time2 - range.start) * unit;
-    for (const t of folded) {
-      if (time2 <= t.start) break;
-      const inside = Math.min(time2, t.end) - t.start;
-      share += inside / (t.end - t.start) * foldedShare - inside * unit;
-    }
-    return share;
-  };
-  const toTime = (share) => {
-    let low = range.start;
-    let high = range.end;
-    for (let i = 0; i < 60; i++) {
-      const middle = (low + high) / 2;
-      if (toShare(middle) < share) low = middle;
-      else high = middle;
-    }
-    return (low + high) / 2;
-  };
-  return { range, folded, toShare, toTime };
-}
-function place(start, end, scale) {
-  const left = scale.toShare(start);
-  const right = scale.toShare(Math.max(end, start));
-  if (right < 0 || left > 1) return null;
-  const from = Math.max(0, left);
-  return { left: from, width: Math.min(1, right) - from };
-}
-function zoom(range, whole, factor, at) {
-  const size = Math.min(whole.end - whole.start, Math.max((range.end - range.start) * factor, 0.01));
-  const center = range.start + (range.end - range.start) * at;
-  return within({ start: center - size * at, end: center + size * (1 - at) }, whole);
-}
-function within(range, whole) {
-  const size = Math.min(range.end - range.start, whole.end - whole.start);
-  const start = Math.min(Math.max(range.start, whole.start), whole.end - size);
-  return { start, end: start + size };
-}
-function ticks(range, origin, n) {
-  const size = range.end - range.start;
-  const rough = size / Math.max(1, n);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const units = [1, 2, 5, 10].map((f) => f * power).concat([6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5]);
-  const step = units.filter((u) => u >= rough && (rough < 3e4 || u % 6e4 === 0 || u < 6e4)).sort((a, b) => a - b)[0] ?? rough;
-  const out = [];
-  for (let t = Math.ceil((range.start - origin) / step) * step; t <= range.end - origin + 1e-9 && out.length <= n + 1; t += step) out.push(t);
-  return out;
-}
-
-// parts/highlight.ts
-var maxMarks = 2e3;
-function markWords(element, word) {
-  const needle = word.trim().toLowerCase();
-  if (!element || needle.length < 2 || !("highlights" in CSS)) return () => {
-  };
-  let frame = 0;
-  const paint2 = () => {
-    const ranges2 = [];
-    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node && ranges2.length < maxMarks; node = walker.nextNode()) {
-      const text3 = node.nodeValue.toLowerCase();
-      for (let at = text3.indexOf(needle); at >= 0 && ranges2.length < maxMarks; at = text3.indexOf(needle, at + needle.length)) {
-        if (at + needle.length > node.nodeValue.length) break;
-        const range = new Range();
-        range.setStart(node, at);
-        range.setEnd(node, at + needle.length);
-        ranges2.push(range);
-      }
-    }
-    CSS.highlights.set("word", new Highlight(...ranges2));
-  };
-  const later = () => {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(paint2);
-  };
-  const observer = new MutationObserver(later);
-  observer.observe(element, { childList: true, subtree: true, characterData: true });
-  later();
-  return () => {
-    observer.disconnect();
-    cancelAnimationFrame(frame);
-    CSS.highlights.delete("word");
-  };
-}
-
-// parts/graphview.tsx
-import { useMemo as useMemo6, useState as useState21 } from "./lib.js";
-
-// model/graph.ts
-var nodeWidth = 180;
-var nodeHeight = 52;
-var gapX = 28;
-var gapY = 56;
-var maxNodes = 100;
-var keyOf2 = (n) => `${n.type} ${n.name}`;
-function graphOf(tree) {
-  const merged = /* @__PURE__ */ new Map();
-  for (const n of tree.nodes) {
-    let g = merged.get(keyOf2(n));
-    if (!g) merged.set(keyOf2(n), g = { key: keyOf2(n), type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 });
-    g.ids.push(n.id);
-    g.duration += n.duration;
-    if (n.error) g.errors++;
-  }
-  let nodes = [...merged.values()];
-  const left = Math.max(0, nodes.length - maxNodes);
-  if (left > 0) {
-    const root = merged.get(keyOf2(tree.root));
-    nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
-  }
-  const shown2 = new Set(nodes.map((n) => n.key));
-  const edges = /* @__PURE__ */ new Map();
-  for (const n of tree.nodes) {
-    let parent = n.parent;
-    while (parent && !shown2.has(keyOf2(parent))) parent = parent.parent;
-    if (!parent || !shown2.has(keyOf2(n)) || keyOf2(parent) === keyOf2(n)) continue;
-    const key2 = `${keyOf2(parent)}
-${keyOf2(n)}`;
-    let e = edges.get(key2);
-    if (!e) edges.set(key2, e = { from: merged.get(keyOf2(parent)), to: merged.get(keyOf2(n)), count: 0, duration: 0, back: false });
-    e.count++;
-    e.duration += n.duration;
-  }
-  const list = [...edges.values()];
-  const size = layOut(nodes, list, merged.get(keyOf2(tree.root)));
-  return { nodes, edges: list, ...size, left };
-}
-function layOut(nodes, edges, root) {
-  const out = /* @__PURE__ */ new Map();
-  for (const e of edges) out.set(e.from, [...out.get(e.from) ?? [], e]);
-  const state = /* @__PURE__ */ new Map();
-  const order = [];
-  const visit = (n) => {
-    state.set(n, "open");
-    for (const e of out.get(n) ?? []) {
-      if (state.get(e.to) === "open") e.back = true;
-      else if (!state.has(e.to)) visit(e.to);
-    }
-    state.set(n, "done");
-    order.unshift(n);
-  };
-  for (const n of [root, ...nodes]) if (!state.has(n) && nodes.includes(n)) visit(n);
-  for (const n of order) for (const e of out.get(n) ?? []) if (!e.back) e.to.layer = Math.max(e.to.layer, n.layer + 1);
-  const layers = [];
-  for (const n of order) (layers[n.layer] ??= []).push(n);
-  for (let pass = 0; pass < 4; pass++) {
-    for (const layer of layers) {
-      const centre = new Map(layer.map((n) => {
-        const from = edges.filter((e) => e.to === n && !e.back);
-        return [n, from.length === 0 ? n.x : from.reduce((sum, e) => sum + e.from.x, 0) / from.length];
-      }));
-      layer.sort((a, b) => centre.get(a) - centre.get(b));
-      layer.forEach((n, i) => n.x = (i - (layer.length - 1) / 2) * (nodeWidth + gapX));
-    }
-  }
-  const width = Math.max(...layers.map((l) => l.length)) * (nodeWidth + gapX);
-  for (const n of nodes) {
-    n.x += width / 2;
-    n.y = nodeHeight / 2 + 8 + n.layer * (nodeHeight + gapY);
-  }
-  return { width, height: layers.length * (nodeHeight + gapY) };
-}
-var maxBubbles = 2e3;
-var maxRows = 60;
-function trajectoryOf(tree) {
-  const nodes = tree.nodes.filter((n) => n !== tree.root).sort((a, b) => a.start - b.start);
-  const rows = /* @__PURE__ */ new Map();
-  const bubbles = [];
-  for (const node of nodes) {
-    let row = rows.get(keyOf2(node));
-    if (!row) {
-      if (rows.size === maxRows) continue;
-      rows.set(keyOf2(node), row = { at: rows.size, key: keyOf2(node), type: node.type, name: node.name, count: 0 });
-    }
-    row.count++;
-    if (bubbles.length < maxBubbles) bubbles.push({ node, step: bubbles.length, row: row.at });
-  }
-  return { rows: [...rows.values()], bubbles, left: nodes.length - bubbles.length };
-}
-
-// parts/graphview.tsx
-import { jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
-function GraphView({ tree, selected, critical, onSelect }) {
-  const graph = useMemo6(() => graphOf(tree), [tree]);
-  const [only, setOnly] = useState21("all");
-  const slow = useMemo6(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
-  const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
-  const whole = tree.end - tree.start || 1;
-  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx24("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
-    ] }),
-    /* @__PURE__ */ jsx24("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx24(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs23(
-        "g",
-        {
-          class: `graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`,
-          transform: `translate(${n.x - nodeWidth / 2} ${n.y - nodeHeight / 2})`,
-          role: "button",
-          tabIndex: 0,
-          onClick: () => onSelect(nextOf(n.ids, selected)),
-          onKeyDown: (ev) => {
-            if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
-          },
-          children: [
-            /* @__PURE__ */ jsx24("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx24("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx24("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
-            /* @__PURE__ */ jsx24("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx24("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx24("title", { children: `${n.name}
-${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
-          ]
-        },
-        n.key
-      ))
-    ] }) })
-  ] });
-}
-function nextOf(ids, selected) {
-  return ids[(ids.indexOf(selected ?? "") + 1) % ids.length];
-}
-function Edge({ e, faint }) {
-  const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
-  const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs23("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx24("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx24("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
-  ] });
-}
-function TrajectoryView({ tree, selected, onSelect }) {
-  const t = useMemo6(() => trajectoryOf(tree), [tree]);
-  const [by, setBy] = useState21("duration");
-  const of = (n) => n[by] ?? 0;
-  const most3 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
-  const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
-  const line = 30;
-  const radius = (n) => 3 + Math.sqrt(of(n) / most3) * Math.min(11, step * 0.9);
-  const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx24("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx24("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
-    ] }),
-    /* @__PURE__ */ jsxs23("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx24("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs23("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx24("span", { class: `type-${r.type}`, children: "●" }),
-        " ",
-        r.name,
-        " ",
-        /* @__PURE__ */ jsx24("span", { class: "faint", children: r.count })
-      ] }, r.key)) }),
-      /* @__PURE__ */ jsx24("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-        t.rows.map((r, i) => /* @__PURE__ */ jsx24("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-        /* @__PURE__ */ jsx24("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
-        t.bubbles.map((b) => /* @__PURE__ */ jsx24(
-          "circle",
-          {
-            class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
-            cx: b.step * step + 20,
-            cy: b.row * line + line / 2,
-            r: radius(b.node),
-            role: "button",
-            tabIndex: -1,
-            "aria-label": `step ${b.step + 1}, ${b.node.name}`,
-            onClick: () => onSelect(b.node.id),
-            children: /* @__PURE__ */ jsx24("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
-          },
-          b.node.id
-        ))
-      ] }) })
-    ] })
-  ] });
-}
-
-// parts/minimap.tsx
-import { useEffect as useEffect15, useRef as useRef9 } from "./lib.js";
-import { Fragment as Fragment12, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
-var minimapFrom = 20;
-function Minimap(p) {
-  const canvas = useRef9(null);
-  const drag = useRef9(null);
-  useEffect15(() => {
-    const draw = () => paint(canvas.current, p.tree, p.whole);
-    draw();
-    const observer = new ResizeObserver(draw);
-    if (canvas.current) observer.observe(canvas.current);
-    return () => observer.disconnect();
-  }, [p.tree, p.whole, p.themeKey]);
-  const size = p.whole.end - p.whole.start;
-  const timeAt = (x) => {
-    const box = canvas.current.getBoundingClientRect();
-    return p.whole.start + Math.min(1, Math.max(0, (x - box.left) / box.width)) * size;
-  };
-  const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs24(
-    "div",
-    {
-      class: "minimap",
-      "aria-hidden": "true",
-      onPointerDown: (e) => {
-        drag.current = timeAt(e.clientX);
-        e.currentTarget.setPointerCapture(e.pointerId);
-      },
-      onPointerMove: (e) => {
-        if (drag.current === null) return;
-        const now = timeAt(e.clientX);
-        if (Math.abs(now - drag.current) > size / 200) p.onRange({ start: Math.min(now, drag.current), end: Math.max(now, drag.current) });
-      },
-      onPointerUp: (e) => {
-        if (drag.current !== null && Math.abs(timeAt(e.clientX) - drag.current) <= size / 200) p.onRange(p.whole);
-        drag.current = null;
-      },
-      children: [
-        /* @__PURE__ */ jsx25("canvas", { ref: canvas }),
-        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs24(Fragment12, { children: [
-          /* @__PURE__ */ jsx25("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-          /* @__PURE__ */ jsx25("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
-        ] }),
-        p.needle !== null && /* @__PURE__ */ jsx25("i", { class: "needle", style: { left: percent(p.needle) } })
-      ]
-    }
-  );
-}
-function paint(canvas, tree, whole) {
-  const box = canvas?.getBoundingClientRect();
-  const context2 = canvas?.getContext("2d");
-  if (!canvas || !box || !context2 || box.width === 0) return;
-  const ratio = devicePixelRatio;
-  canvas.width = Math.round(box.width * ratio);
-  canvas.height = Math.round(box.height * ratio);
-  const styles = getComputedStyle(canvas);
-  const probe = (name) => resolve(canvas, styles.getPropertyValue(name));
-  const colours = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
-  const bad = probe("--bad");
-  const depth = tree.nodes.reduce((most3, n) => Math.max(most3, n.depth), 1);
-  const line = Math.max(ratio, canvas.height / (Math.min(depth, 24) + 1));
-  const size = whole.end - whole.start;
-  context2.clearRect(0, 0, canvas.width, canvas.height);
-  for (const n of tree.nodes) {
-    if (n === tree.root) continue;
-    const x = (n.start - whole.start) / size * canvas.width;
-    const width = Math.max(ratio, n.duration / size * canvas.width);
-    context2.globalAlpha = n.error ? 1 : 0.75;
-    context2.fillStyle = n.error ? bad : colours[n.type] ?? "#888";
-    context2.fillRect(x, (Math.min(n.depth, 24) - 1) * line + ratio, width, Math.max(ratio, line - ratio));
-  }
-}
-function resolve(element, value2) {
-  const probe = document.createElement("span");
-  probe.style.color = value2;
-  element.parentElement.append(probe);
-  const colour = getComputedStyle(probe).color;
-  probe.remove();
-  return colour;
-}
-
-// parts/timelineview.tsx
-import { useEffect as useEffect16, useMemo as useMemo7, useRef as useRef10 } from "./lib.js";
-import { Fragment as Fragment13, jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
-function TimelineView(p) {
-  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
-  const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  const drag = useRef10(null);
-  const track = useRef10(null);
-  useEffect16(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
-  const share = (x) => {
-    const box = track.current?.getBoundingClientRect();
-    return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
-  };
-  const latest = useRef10(p);
-  latest.current = p;
-  useEffect16(() => {
-    const box = ref.current;
-    const onWheel = (e) => {
-      if (!e.ctrlKey && !e.metaKey) return;
-      e.preventDefault();
-      const { range, whole, onRange, idle, foldIdle } = latest.current;
-      const time2 = scaleOf(range, foldIdle ? idle : []).toTime(share(e.clientX));
-      onRange(zoom(range, whole, Math.exp(e.deltaY * 4e-3), (time2 - range.start) / (range.end - range.start)));
-    };
-    box?.addEventListener("wheel", onWheel, { passive: false });
-    return () => box?.removeEventListener("wheel", onWheel);
-  }, []);
-  const size = p.range.end - p.range.start;
-  const scale = useMemo7(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
-  const marks = ticks(p.range, p.origin, 6).filter((t) => !scale.folded.some((f) => p.origin + t > f.start && p.origin + t < f.end));
-  const idleTime = p.idle.reduce((sum, t) => sum + t.end - t.start, 0);
-  const percent = (v) => `${v * 100}%`;
-  const onKeyDown = (e) => {
-    const row = p.rows[at];
-    const next = { ArrowDown: p.rows[at + 1], ArrowUp: p.rows[Math.max(0, at - 1)] }[e.key];
-    if (next) {
-      e.preventDefault();
-      p.onSelect(next.node.id);
-    } else if (row && (e.key === "ArrowLeft" && !row.folded || e.key === "ArrowRight" && row.folded) && row.node.children.length > 0) {
-      e.preventDefault();
-      p.onToggle(row, e.shiftKey);
-    } else if (e.key === "+" || e.key === "=") p.onRange(zoom(p.range, p.whole, 0.7, 0.5));
-    else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
-    else if (e.key === "0") p.onRange(p.whole);
-  };
-  return /* @__PURE__ */ jsxs25(
-    "div",
-    {
-      class: "timeline",
-      ref,
-      onScroll,
-      tabIndex: 0,
-      onKeyDown,
-      role: "treegrid",
-      "aria-label": "Timeline",
-      "aria-rowcount": p.rows.length,
-      onPointerMove: (e) => {
-        p.onNeedle(scale.toTime(share(e.clientX)));
-        if (!drag.current) return;
-        const box = track.current.getBoundingClientRect();
-        const by = (drag.current.x - e.clientX) / box.width * size;
-        p.onRange(within({ start: drag.current.range.start + by, end: drag.current.range.end + by }, p.whole));
-      },
-      onPointerLeave: () => {
-        p.onNeedle(null);
-        drag.current = null;
-      },
-      onPointerUp: () => {
-        drag.current = null;
-      },
-      children: [
-        /* @__PURE__ */ jsxs25("div", { class: "scale", role: "row", children: [
-          /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "columnheader", children: [
-            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx26("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "Ctrl+wheel zooms" }),
-            p.idle.length > 0 && /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
-          ] }),
-          /* @__PURE__ */ jsx26("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx26("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
-        ] }),
-        /* @__PURE__ */ jsx26("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
-          const n = row.node;
-          const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, scale) : place(n.start, n.end, scale);
-          const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs25(
-            "div",
-            {
-              role: "row",
-              "aria-level": row.depth + 1,
-              "aria-rowindex": from + i + 1,
-              "aria-selected": n.id === p.selected,
-              "aria-expanded": n.children.length > 0 ? !row.folded : void 0,
-              class: `time-row${n.id === p.selected ? " selected" : ""}${row.grey ? " grey" : ""}${p.critical?.has(n.id) ? " critical" : ""}`,
-              style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
-              onClick: () => p.onSelect(n.id),
-              onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
-              children: [
-                /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx26("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
-                    e.stopPropagation();
-                    p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx26(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx26("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx26(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx26("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx26("span", { class: "chip", children: `×${row.group.length}` })
-                ] }),
-                /* @__PURE__ */ jsx26("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
-                  if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs25(Fragment13, { children: [
-                  /* @__PURE__ */ jsx26("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs25("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
-                    duration(n.duration)
-                  ] })
-                ] }) })
-              ]
-            },
-            n.id
-          );
-        }) }),
-        scale.folded.length > 0 && /* @__PURE__ */ jsx26("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx26("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
-        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx26("div", { class: "needle-track", children: /* @__PURE__ */ jsx26("i", { class: "needle", style: { left: percent(scale.toShare(p.needle)) } }) })
-      ]
-    }
-  );
-}
-
-// parts/transcriptview.tsx
-import { useEffect as useEffect17 } from "./lib.js";
-import { Fragment as Fragment14, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
-var stepHeight = 58;
-function TranscriptView(p) {
-  const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
-  const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect17(() => reveal(ref.current, at, stepHeight), [p.selected]);
-  const visible = p.steps.slice(from, to);
-  const ids = visible.map((s) => s.node.id);
-  useEffect17(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs26(
-    "div",
-    {
-      class: "transcript",
-      ref,
-      onScroll,
-      tabIndex: 0,
-      role: "listbox",
-      "aria-label": "Steps",
-      "aria-activedescendant": at >= from && at < to ? `step-${p.selected}` : void 0,
-      onKeyDown: (e) => {
-        const next = { ArrowDown: p.steps[at + 1], ArrowUp: p.steps[Math.max(0, at - 1)] }[e.key];
-        if (next) {
-          e.preventDefault();
-          p.onSelect(next.node.id);
-        }
-      },
-      children: [
-        /* @__PURE__ */ jsx27("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
-          const n = s.node;
-          const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs26(
-            "div",
-            {
-              id: `step-${n.id}`,
-              role: "option",
-              "aria-selected": n.id === p.selected,
-              class: `step${n.id === p.selected ? " selected" : ""}`,
-              style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
-              onClick: () => p.onSelect(n.id),
-              children: [
-                /* @__PURE__ */ jsxs26("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx27(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx27("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx27("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs26("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx27(Icon, { name: "alert", small: true }),
-                    "error"
-                  ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx27("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx27("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs26("span", { class: "faint", children: [
-                    short(n.tokens),
-                    " tok"
-                  ] }),
-                  /* @__PURE__ */ jsx27("span", { class: "faint", children: duration(n.duration) })
-                ] }),
-                /* @__PURE__ */ jsx27("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
-                  /* @__PURE__ */ jsx27("span", { class: "faint", children: "in " }),
-                  preview.input
-                ] }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx27("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx27("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
-                  /* @__PURE__ */ jsx27("span", { class: "faint", children: "out " }),
-                  preview.output
-                ] }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: preview ? "no output" : "" }) })
-              ]
-            },
-            n.id
-          );
-        }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs26("p", { class: "foot", children: [
-          plural(p.hidden, "wrapper"),
-          " not shown; the tree has them"
-        ] })
-      ]
-    }
-  );
-}
-
-// parts/treeview.tsx
-import { useEffect as useEffect18, useRef as useRef11 } from "./lib.js";
-import { jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
-function TreeView(p) {
-  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
-  const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  useEffect18(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
-  const visible = p.rows.slice(from, to);
-  const ids = visible.map((r) => r.node.id);
-  const drawn = useDrawn([p.rows, p.selected, p.critical, p.turn, p.rowHeight]);
-  useEffect18(() => p.onVisible(ids), [ids.join()]);
-  const move = (n) => {
-    const row = p.rows[Math.min(p.rows.length - 1, Math.max(0, n))];
-    if (row) p.onSelect(row.node.id);
-  };
-  const onKeyDown = (e) => {
-    const row = p.rows[at];
-    const steps = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: p.rows.length - 1, PageDown: at + 20, PageUp: at - 20 };
-    if (e.altKey || e.ctrlKey || e.metaKey) return;
-    if (e.key in steps) {
-      e.preventDefault();
-      move(steps[e.key]);
-    } else if (row && e.key === "ArrowLeft") {
-      e.preventDefault();
-      if (row.node.children.length > 0 && !row.folded) p.onToggle(row, e.shiftKey);
-      else if (row.node.parent) p.onSelect(row.node.parent.id);
-    } else if (row && e.key === "ArrowRight") {
-      e.preventDefault();
-      if (row.folded || row.group) p.onToggle(row, e.shiftKey);
-      else move(at + 1);
-    }
-  };
-  return /* @__PURE__ */ jsx28(
-    "div",
-    {
-      class: "tree",
-      ref,
-      onScroll,
-      onKeyDown,
-      tabIndex: 0,
-      role: "treegrid",
-      "aria-label": "Events",
-      "aria-rowcount": p.rows.length,
-      "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx28("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx28(TreeRow, { row, index: from + i, p }, row.node.id))) })
-    }
-  );
-}
-function useDrawn(deps) {
-  const kept2 = useRef11({ deps: [], rows: /* @__PURE__ */ new Map() });
-  if (deps.some((d, i) => d !== kept2.current.deps[i]) || kept2.current.rows.size > 2e3) kept2.current = { deps, rows: /* @__PURE__ */ new Map() };
-  return (index, draw) => {
-    let row = kept2.current.rows.get(index);
-    if (!row) kept2.current.rows.set(index, row = draw());
-    return row;
-  };
-}
-function TreeRow({ row, index, p }) {
-  const n = row.node;
-  const preview = p.preview(n.id);
-  const folds = n.children.length > 0 || row.group !== null;
-  const selected = n.id === p.selected;
-  const group = row.group;
-  const duration2 = group ? group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
-  return /* @__PURE__ */ jsxs27(
-    "div",
-    {
-      id: `event-${n.id}`,
-      role: "row",
-      "aria-level": row.depth + 1,
-      "aria-rowindex": index + 1,
-      "aria-selected": selected,
-      "aria-expanded": folds ? !row.folded : void 0,
-      class: `tree-row${selected ? " selected" : ""}${row.grey ? " grey" : ""}${p.critical?.has(n.id) ? " critical" : ""}`,
-      style: { top: `${index * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 30) * 14}px` },
-      onClick: () => p.onSelect(n.id),
-      children: [
-        /* @__PURE__ */ jsxs27("span", { role: "gridcell", class: "tree-cell", children: [
-          row.depth > 0 && /* @__PURE__ */ jsx28("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
-          folds ? /* @__PURE__ */ jsx28("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
-            e.stopPropagation();
-            p.onToggle(row, e.shiftKey);
-          }, children: /* @__PURE__ */ jsx28(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx28("span", { class: "fold" }),
-          /* @__PURE__ */ jsx28(TypeIcon, { type: n.type, small: true }),
-          /* @__PURE__ */ jsx28("span", { class: "tree-name ellipsis", children: n.name }),
-          group && /* @__PURE__ */ jsx28("span", { class: "chip", children: `×${group.length}` }),
-          !group && row.folded && /* @__PURE__ */ jsx28("span", { class: "chip", children: `+${count(n.below)}` }),
-          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs27("span", { class: "chip bad", children: [
-            /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true }),
-            plural(n.errorsBelow, "error")
-          ] }),
-          n.error && /* @__PURE__ */ jsxs27("span", { class: "chip bad", title: n.error, children: [
-            /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true }),
-            "error"
-          ] }),
-          n.running && /* @__PURE__ */ jsxs27("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx28(Icon, { name: "live", small: true }),
-            "running"
-          ] }),
-          n.note === "orphan" && /* @__PURE__ */ jsx28("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
-          n.note === "cycle" && /* @__PURE__ */ jsx28("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
-          preview?.model && /* @__PURE__ */ jsx28("span", { class: "tree-model ellipsis faint", children: preview.model }),
-          /* @__PURE__ */ jsx28("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
-        ] }),
-        /* @__PURE__ */ jsxs27("span", { role: "gridcell", class: "tree-numbers", children: [
-          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs27("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
-            short(n.tokens),
-            " tok"
-          ] }),
-          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx28("span", { class: "faint", children: cost(n.cost) }),
-          /* @__PURE__ */ jsxs27("span", { class: "tree-duration", children: [
-            /* @__PURE__ */ jsx28("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
-            duration(duration2)
-          ] })
-        ] })
-      ]
-    }
-  );
-}
-
-// pages/sessionscores.ts
-var maxScored = 200;
-function useScores(session) {
-  return useLoaded(session, async (signal8) => {
-    const search = (filters, projections2) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, projections: projections2, limit: maxScored } });
-    const scored = await search([{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], ["event_id", "session_id", "event_name", "start_time", "metrics"]);
-    if (scored.events.length === 0) return { scores: [], events: 0 };
-    const records = await search(
-      [{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }],
-      ["event_id", "session_id", "start_time", "metadata.target_event_id", "metadata.evaluator_name"]
-    );
-    return { scores: readScores(scored.events, records.events), events: scored.totalEvents };
-  });
-}
-function judgeOf(score2) {
-  return score2.judge && href(["session", score2.judge.session], { e: score2.judge.event });
-}
-function shownScore(score2) {
-  return { ...score2, judge: judgeOf(score2), on: { id: score2.event, name: score2.eventName } };
-}
-
-// pages/session.tsx
-import { Fragment as Fragment15, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
-var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
-var none2 = /* @__PURE__ */ new Set();
-var coarse2 = matchMedia("(pointer: coarse)");
+// pages/sessiontree.ts
 var growGap = 500;
+var growGapInParts = 1e4;
 var growEvery = 1500;
-function SessionPage({ id }) {
-  const { params } = route.value;
-  const view = views.find((v) => v === params.get("view")) ?? "tree";
-  const [tree, setTree] = useState22(null);
-  const [error, setError] = useState22(null);
-  const [turn, setTurn] = useState22(0);
-  const known2 = useRef12(null);
-  useEffect19(() => {
+var partRows = 5e3;
+var firstRows = 2e4;
+var maxLoaded = 4e4;
+function useTree(id, selected) {
+  const [tree, setTree] = useState23(null);
+  const [error, setError] = useState23(null);
+  const [turn, setTurn] = useState23(0);
+  const [loading, setLoading] = useState23(false);
+  const [problem, setProblem] = useState23(null);
+  const known2 = useRef13(null);
+  const clock = useRef13(1);
+  const keep = useRef13(selected);
+  keep.current = selected;
+  const stopped = useRef13(null);
+  const busy = useRef13(false);
+  const failed = useRef13(/* @__PURE__ */ new Set());
+  const path = `v1/sessions/${encodeURIComponent(id)}/tree`;
+  const show2 = (next) => {
+    known2.current = next;
+    setTree(next);
+  };
+  useEffect20(() => {
     const stop = new AbortController();
     let unfollow = () => {
     };
+    stopped.current = stop.signal;
     known2.current = null;
+    busy.current = false;
+    failed.current.clear();
+    setLoading(false);
+    setProblem(null);
     setTree(null);
     setError(null);
-    const path = `v1/sessions/${encodeURIComponent(id)}/tree`;
     const load = async () => {
       try {
         const before = known2.current;
         performance.mark("session:asked");
-        const answer = await call(before ? `${path}?since=${before.touched}` : path, { signal: stop.signal });
+        const answer = await call(before && !before.truncated ? `${path}?since=${before.touched}` : path, { signal: stop.signal });
         performance.mark("session:received");
-        let next = before;
-        if (answer.since && before) {
+        const now2 = known2.current;
+        if (answer.since && now2) {
           for (const row of answer.rows) forget(row[0]);
-          if (answer.rows.length > 0 || (answer.removed?.length ?? 0) > 0) next = applyChanges(before, answer);
+          if (answer.rows.length > 0 || (answer.removed?.length ?? 0) > 0) show2(applyChanges(now2, answer));
+        } else if (now2 && answer.truncated) {
+          if (now2.touched !== answer.touched) show2(addPart(now2, answer, null, null, clock.current));
         } else {
-          next = readTree(answer);
-        }
-        if (next !== before) {
-          known2.current = next;
-          setTree(next);
+          show2(readTree(answer));
         }
       } catch (e) {
         if (!stop.signal.aborted && !known2.current) setError(e);
@@ -4637,55 +5248,145 @@ function SessionPage({ id }) {
       return now !== null && (Date.now() - now.end < 6e4 || now.nodes.some((n) => n.running));
     };
     void load().then((young) => {
-      if (!stop.signal.aborted && known2.current) unfollow = follow(id, { gap: growGap, every: growEvery, likely: young, read: load });
+      if (stop.signal.aborted || !known2.current) return;
+      const gap = known2.current.truncated ? growGapInParts : growGap;
+      unfollow = follow(id, { gap, every: Math.max(gap, growEvery), likely: young, read: load });
     });
     return () => {
       stop.abort();
       unfollow();
     };
   }, [id, turn]);
-  useEffect19(() => {
-    const beside = (by) => {
+  const parts = useMemo9(() => {
+    const ask2 = async (query, below) => {
+      const signal10 = stopped.current;
+      if (busy.current || failed.current.has(query) || !signal10 || !known2.current) return;
+      busy.current = true;
+      setLoading(true);
+      setProblem(null);
+      try {
+        let answer;
+        try {
+          answer = await call(`${path}?${query}&limit=${partRows}`, { signal: signal10 });
+        } catch (e) {
+          if (below || !(e instanceof ApiError) || e.status !== 400) throw e;
+          answer = await call(`${path}?${query}&limit=${firstRows}`, { signal: signal10 });
+        }
+        const now = ++clock.current;
+        const parent = below && known2.current.byId.get(below.parent.id);
+        const after = below?.after && known2.current.byId.get(below.after.id);
+        if (below && (!parent || below.after && !after)) return;
+        const size = known2.current.nodes.length;
+        const next = addPart(known2.current, answer, parent ?? null, after ?? null, now);
+        if (next.nodes.length <= size) failed.current.add(query);
+        show2(trim(next, maxLoaded, now, keep.current));
+      } catch (e) {
+        if (signal10.aborted) return;
+        failed.current.add(query);
+        const retry = () => {
+          failed.current.delete(query);
+          void ask2(query, below);
+        };
+        setProblem({ message: e instanceof Error ? e.message : String(e), retry });
+      } finally {
+        if (!signal10.aborted) {
+          busy.current = false;
+          setLoading(false);
+        }
+      }
+    };
+    return {
+      fill: (gap) => void ask2(`below=${gap.parent.id}${gap.after ? `&after=${gap.after.id}` : ""}`, gap),
+      around: (event) => void ask2(`around=${encodeURIComponent(event)}`, null),
+      used: (ids) => {
+        if (known2.current?.truncated) use(known2.current, ids, clock.current + 1);
+      }
+    };
+  }, [id]);
+  return { tree, error, retry: () => setTurn((n) => n + 1), parts: { ...parts, loading, problem } };
+}
+
+// pages/session.tsx
+import { Fragment as Fragment15, jsx as jsx30, jsxs as jsxs27 } from "./lib.js";
+var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
+var none2 = /* @__PURE__ */ new Set();
+var coarse2 = matchMedia("(pointer: coarse)");
+function SessionPage({ id }) {
+  const { params } = route.value;
+  const view = views.find((v) => v === params.get("view")) ?? "tree";
+  const { tree, error, retry, parts } = useTree(id, params.get("e"));
+  useEffect21(() => {
+    const beside2 = (by) => {
       const next = neighbour(route.value.path[1] ?? id, by);
       if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
     };
     return addCommands([
-      { id: "next-session", keys: ["]"], label: "Next session of the list", group: "Session", run: () => beside(1) },
-      { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside(-1) }
+      { id: "next-session", keys: ["]"], label: "Next session of the list", group: "Session", run: () => beside2(1) },
+      { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside2(-1) }
     ]);
   }, [id, view]);
-  if (error) return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
-  if (!tree) return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx29(Session, { tree, id, view });
+  if (error) return /* @__PURE__ */ jsx30("div", { class: "page", children: /* @__PURE__ */ jsx30(Problem, { error, retry }) });
+  if (!tree) return /* @__PURE__ */ jsx30("div", { class: "page", children: /* @__PURE__ */ jsx30("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx30(Session, { tree, parts, id, view });
 }
-function Session({ tree, id, view }) {
+function Session({ tree, parts, id, view }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = selectedId && tree.byId.get(selectedId) || null;
-  const [folded, setFolded] = useState22(none2);
-  const [opened, setOpened] = useState22(none2);
-  const [turn, redraw] = useState22(0);
-  const [needle, setNeedle] = useState22(null);
-  const whole = useMemo8(() => wholeRange(tree), [tree]);
-  const idle = useMemo8(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
-  const [zoomed, setZoomed] = useState22(null);
+  const [folded, setFolded] = useState24(none2);
+  const [opened, setOpened] = useState24(none2);
+  const [turn, redraw] = useState24(0);
+  const needle = useMemo10(() => new Needle(), []);
+  const whole = useMemo10(() => wholeRange(tree), [tree]);
+  const idle = useMemo10(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
+  const [zoomed, setZoomed] = useState24(() => readRange(params.get("range"), whole));
+  const onRange = (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r);
+  const onTime = (time2) => setParams({ t: writeTime(time2) }, true);
+  useEffect21(() => {
+    const next = zoomed && writeRange(zoomed);
+    if (next === route.value.params.get("range")) return;
+    const timer = setTimeout(() => {
+      if (settled()) setParams({ range: next }, true);
+    }, 200);
+    return () => clearTimeout(timer);
+  }, [zoomed]);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
-  const critical = useMemo8(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo8(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
+  const critical = useMemo10(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
+  const longest = useMemo10(() => tree.nodes.reduce((most3, n) => Math.max(most3, n.duration), 1), [tree]);
   const rowHeight4 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
-  const [showScores, setShowScores] = useState22(false);
+  const [showScores, setShowScores] = useState24(false);
   const hits = useHits(id, find);
-  const match = useMemo8(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
-  const rows = useMemo8(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect19(() => {
+  const match = useMemo10(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
+  const rows = useMemo10(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
+  useEffect21(() => {
     performance.mark("session:shown");
   }, []);
-  const select = useCallback2((event) => setParams({ e: event }, true), []);
+  const part = useMemo10(() => narrow(tree, zoomed), [tree, zoomed]);
+  const pinned = readTime(params.get("t"));
+  useLayoutEffect5(() => {
+    needle.resting.value = pinned ?? selected?.start ?? null;
+  }, [pinned, selected?.start]);
+  const reading = useRef14(null);
+  const busy = useMemo10(() => view === "graph" ? busyTimes(part) : null, [part, view]);
+  const timesOf = useCallback2((event) => {
+    const node = busy ? null : tree.byId.get(event);
+    return busy?.get(event) ?? (node ? [node] : []);
+  }, [tree, busy]);
+  useNeedleMarks(reading, needle, useCallback2((event, time2) => timesOf(event).some((r) => r.start <= time2 && time2 <= r.end), [timesOf]));
+  const select = useCallback2((event) => setParams({ e: event, t: null }, true), []);
+  useEffect21(() => {
+    if (selectedId && !tree.byId.has(selectedId)) parts.around(selectedId);
+  }, [selectedId, tree, parts.loading]);
   const toggle = (row, deep) => {
+    if (row.gap || unloaded(row.node)) {
+      setFolded(new Set([...folded].filter((f) => f !== row.node.id)));
+      parts.fill(row.gap ?? { parent: row.node, after: null, events: row.node.below });
+      return;
+    }
     if (row.group) {
       setOpened(/* @__PURE__ */ new Set([...opened, row.node.id]));
       return;
@@ -4701,26 +5402,29 @@ function Session({ tree, id, view }) {
     }
     setFolded(next);
   };
-  const resting = useRef12(0);
-  const onVisible = useCallback2((ids) => {
+  const resting = useRef14(0);
+  const onVisible = useCallback2((ids, gaps = []) => {
     clearTimeout(resting.current);
-    resting.current = setTimeout(() => void loadPreviews(ids).then((fresh) => {
-      if (fresh) redraw((n) => n + 1);
-    }), 60);
+    resting.current = setTimeout(() => {
+      parts.used(ids);
+      if (gaps[0]) parts.fill(gaps[0]);
+      void loadPreviews(ids).then((fresh) => {
+        if (fresh) redraw((n) => n + 1);
+      });
+    }, 60);
   }, [id]);
-  useEffect19(() => () => clearTimeout(resting.current), []);
-  useEffect19(() => {
+  useEffect21(() => () => clearTimeout(resting.current), []);
+  useEffect21(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
-    const group = tree.nodes.find((n) => n.parent === selected.parent && !opened.has(n.id) && rows.some((r) => r.node === n && r.group?.includes(selected) && n !== selected));
-    if (group) setOpened(/* @__PURE__ */ new Set([...opened, group.id]));
-  }, [selectedId]);
-  useEffect19(() => {
+    const group = rows.find((r) => r.node !== selected && r.group?.includes(selected));
+    if (group) setOpened(/* @__PURE__ */ new Set([...opened, group.node.id]));
+  }, [selectedId, selected === null]);
+  useLayoutEffect5(() => {
     const now = () => route.value.params.get("e");
     const step = (by) => {
-      const at = rows.findIndex((r) => r.node.id === now());
-      const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+      const next = beside(rows, now(), by);
       if (next) select(next.node.id);
     };
     const sibling = (by) => {
@@ -4755,26 +5459,28 @@ function Session({ tree, id, view }) {
       } },
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
-      { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
+      { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
       { id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) }
     ]);
   }, [rows, tree, match]);
   const root = tree.root;
-  const errors = root.errorsBelow || (root.error ? 1 : 0);
-  const calls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const totals = useTotals(tree.truncated ? id : null).value;
+  const errors = totals?.num_errors ?? (root.errorsBelow || (root.error ? 1 : 0));
+  const loadedCalls = useMemo10(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const calls = totals?.num_model_events ?? loadedCalls;
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs28("header", { children: [
-      /* @__PURE__ */ jsx29("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx29(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx29("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs28("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx29(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs27("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs27("header", { children: [
+      /* @__PURE__ */ jsx30("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx30(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx30("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs27("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx30(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx29("span", { class: "grow" }),
-      /* @__PURE__ */ jsx29(
+      /* @__PURE__ */ jsx30("span", { class: "grow" }),
+      /* @__PURE__ */ jsx30(
         "input",
         {
           id: "find-in-session",
@@ -4789,43 +5495,43 @@ function Session({ tree, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx29("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
-      /* @__PURE__ */ jsx29(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx30("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
+      /* @__PURE__ */ jsx30(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs28("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx29("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx29("span", { children: /* @__PURE__ */ jsx29("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs28("span", { children: [
-        /* @__PURE__ */ jsx29("b", { children: count(tree.total - 1) }),
+    /* @__PURE__ */ jsxs27("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx30("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx30("span", { children: /* @__PURE__ */ jsx30("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs27("span", { children: [
+        /* @__PURE__ */ jsx30("b", { children: count(tree.total - 1) }),
         ` ${tree.total === 2 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs28("span", { children: [
-        /* @__PURE__ */ jsx29("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs27("span", { children: [
+        /* @__PURE__ */ jsx30("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs28("span", { children: [
-        /* @__PURE__ */ jsx29("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs27("span", { children: [
+        /* @__PURE__ */ jsx30("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx29("span", { children: /* @__PURE__ */ jsx29("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs28("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx30("span", { children: /* @__PURE__ */ jsx30("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx30(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs28("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
-        /* @__PURE__ */ jsx29(Icon, { name: "judge", small: true }),
+      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
+        /* @__PURE__ */ jsx30(Icon, { name: "judge", small: true }),
         plural(scores.value.scores.length, "score"),
-        /* @__PURE__ */ jsx29(Icon, { name: showScores ? "up" : "down", small: true })
+        /* @__PURE__ */ jsx30(Icon, { name: showScores ? "up" : "down", small: true })
       ] }),
-      /* @__PURE__ */ jsx29("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx29(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      /* @__PURE__ */ jsx30("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx30(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    showScores && scores.value && /* @__PURE__ */ jsxs28("div", { class: "session-scores", children: [
-      /* @__PURE__ */ jsx29(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
-      scores.value.events > maxScored && /* @__PURE__ */ jsx29("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
+    showScores && scores.value && /* @__PURE__ */ jsxs27("div", { class: "session-scores", children: [
+      /* @__PURE__ */ jsx30(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
+      scores.value.events > maxScored && /* @__PURE__ */ jsx30("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
     ] }),
-    /* @__PURE__ */ jsxs28("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx29("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx29(
+    /* @__PURE__ */ jsxs27("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx30("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx30(
         "button",
         {
           role: "tab",
@@ -4847,58 +5553,113 @@ function Session({ tree, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx29("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
-    ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx29(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
-    /* @__PURE__ */ jsxs28("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs28("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
-        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx29(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => {
-          setParams({ only: null, find: null }, true);
-          setZoomed(null);
-        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx29(TreeView, { rows, rowHeight: rowHeight4, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx29(
-          TimelineView,
-          {
-            rows,
-            rowHeight: rowHeight4,
-            whole,
-            range,
-            origin: whole.start,
-            idle,
-            foldIdle: params.get("idle") === "folded",
-            onFoldIdle: (fold) => setParams({ idle: fold ? "folded" : null }, true),
-            selected: selectedId,
-            critical,
-            needle,
-            onNeedle: setNeedle,
-            onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r),
-            onSelect: select,
-            onToggle: toggle
-          }
-        ) : view === "graph" ? /* @__PURE__ */ jsx29(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx29(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx29(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx29(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
-        needsRows && /* @__PURE__ */ jsxs28("div", { class: "foot", role: "status", children: [
-          match ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
-          find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx29("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx29("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
-          tree.truncated && /* @__PURE__ */ jsxs28("span", { children: [
-            "the upper levels of a session of more than ",
-            count(tree.nodes.length),
-            " events"
-          ] }),
-          rows.some((r) => r.group) && /* @__PURE__ */ jsx29("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
-        ] })
+      /* @__PURE__ */ jsx30("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      zoomed && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain", title: "Show the whole session", onClick: () => setZoomed(null), children: [
+        /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }),
+        `${duration(zoomed.end - zoomed.start)} of ${duration(whole.end - whole.start)}`
       ] }),
-      selected && /* @__PURE__ */ jsx29(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
+      /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+    ] }),
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx30(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange, onTime }),
+    /* @__PURE__ */ jsxs27("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs27(
+        "div",
+        {
+          class: "main",
+          id: "reading",
+          ref: reading,
+          role: "tabpanel",
+          "aria-labelledby": `tab-${view}`,
+          onPointerLeave: () => {
+            needle.hover.value = null;
+          },
+          onPointerMove: (e) => {
+            if (!(e.target instanceof Element) || e.target.closest(".time-track")) return;
+            const event = e.target.closest("[data-event]")?.getAttribute("data-event");
+            needle.hover.value = event && timesOf(event)[0]?.start || null;
+          },
+          children: [
+            needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx30(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx30("button", { class: "button", onClick: () => {
+              setParams({ only: null, find: null }, true);
+              setZoomed(null);
+            }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx30(TreeView, { rows, rowHeight: rowHeight4, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx30(
+              TimelineView,
+              {
+                rows,
+                rowHeight: rowHeight4,
+                whole,
+                range,
+                origin: whole.start,
+                idle,
+                foldIdle: params.get("idle") === "folded",
+                onFoldIdle: (fold) => setParams({ idle: fold ? "folded" : null }, true),
+                selected: selectedId,
+                critical,
+                needle,
+                onTime,
+                onRange,
+                onVisible,
+                onSelect: select,
+                onToggle: toggle
+              }
+            ) : view === "graph" ? /* @__PURE__ */ jsx30(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx30(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx30(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx30(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
+            (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs27("div", { class: "foot", role: "status", children: [
+              match && needsRows ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : zoomed ? `${plural(part.nodes.length, "event")} of ${count(tree.nodes.length)} in this time` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
+              tree.truncated && /* @__PURE__ */ jsx30(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
+              parts.problem && /* @__PURE__ */ jsx30("span", { class: "bad", children: parts.problem.message }),
+              parts.problem && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
+              find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx30("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx30("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx30("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
+              rows.some((r) => r.group) && /* @__PURE__ */ jsx30("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+            ] })
+          ]
+        }
+      ),
+      selected && /* @__PURE__ */ jsx30(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
     ] })
+  ] });
+}
+function beside(rows, id, by) {
+  const at = rows.findIndex((r) => r.node.id === id && !r.gap);
+  let next = Math.min(rows.length - 1, Math.max(0, at + by));
+  while (rows[next]?.gap) next += by;
+  return rows[next];
+}
+function useTotals(session) {
+  return useLoaded(session, async (signal10) => {
+    const filters = [{ field: "session_id", operator: "is", value: session }];
+    const answer = await call("v1/sessions/search", { method: "POST", signal: signal10, body: { filters, limit: 1 } });
+    return answer.sessions[0] ?? null;
+  });
+}
+function searchOf(session, only, find) {
+  let q = addTerm("", { field: "session", operator: ":", value: session });
+  if (only === "errors") q = addTerm(q, { field: "error", operator: "has", value: "" });
+  if (only === "models") q = addTerm(q, { field: "type", operator: ":", value: "model" });
+  if (find.trim() !== "") q = addTerm(q, { field: "", operator: "words", value: find.trim() });
+  return only === "slow" || only === null && find.trim() === "" ? null : href(["events"], { q, range: "all" });
+}
+function Part({ tree, parts, match, search }) {
+  const left = tree.total - tree.nodes.length;
+  const full = tree.nodes.length + partRows > maxLoaded;
+  return /* @__PURE__ */ jsxs27(Fragment15, { children: [
+    /* @__PURE__ */ jsx30("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
+    match && search && /* @__PURE__ */ jsx30("a", { href: search, children: "Search all of them" }),
+    full ? /* @__PURE__ */ jsx30("span", { class: "faint", children: `at most ${count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest` }) : /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", disabled: parts.loading, onClick: () => {
+      const gap = firstGap(tree, partRows);
+      if (gap) parts.fill(gap);
+    }, children: parts.loading ? "Loading…" : `Load ${count(Math.min(left, partRows))} more` })
   ] });
 }
 var maxHits2 = 1e3;
 function useHits(session, find) {
   const word = useRested(find.trim(), 250);
-  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal8) => {
-    const filters = [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }];
-    const answer = await call("v1/events/search", { method: "POST", signal: signal8, body: { filters, projections: ["event_id"], limit: maxHits2 } });
+  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal10) => {
+    const answer = await searchFields(["event_id"], [], {
+      filters: [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }],
+      limit: maxHits2
+    }, signal10);
     return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
   });
   return { ids: found.value?.ids ?? null, total: found.value?.total ?? 0, loading: found.loading || word !== find.trim(), error: found.error };
@@ -4916,58 +5677,61 @@ function matcher(only, find, range, hits) {
     const word = find.trim().toLowerCase();
     conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false) || (hits?.has(n.id) ?? false));
   }
-  if (range) conds.push((n) => n.end >= range.start && n.start <= range.end);
+  if (range) conds.push((n) => overlaps(n, range));
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
-function Steps({ tree, selected, onVisible, onSelect }) {
-  const steps = useMemo8(() => transcript(tree), [tree]);
-  if (steps.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx29("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx29(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
+function Steps({ tree, range, selected, onVisible, onSelect }) {
+  const all = useMemo10(() => transcript(tree), [tree]);
+  const steps2 = useMemo10(() => range ? all.filter((s) => overlaps(s.node, range)) : all, [all, range]);
+  if (all.length > 0 && steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps in this time" });
+  if (steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx30("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx30(TranscriptView, { steps: steps2, hidden: tree.nodes.length - 1 - all.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
-  const [upTo, setUpTo] = useState22(threadPage);
-  const calls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
+  const [upTo, setUpTo] = useState24(threadPage);
+  const calls = useMemo10(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
-  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal8) => {
+  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal10) => {
     const events2 = [];
-    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal8))));
+    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal10))));
     return thread(events2);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx29(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx29("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx29(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs28("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx29("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs28("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx29("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx29(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx30("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx30(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs27("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx30("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx30("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs27("div", { "data-event": item.event, class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx30("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx30(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx30("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
 function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const rested = useRested(node.id, 80);
-  const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
-  const [width, setWidth] = useState22(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
-  const scroll = useRef12(null);
-  useEffect19(() => {
+  const event = useLoaded(rested, (signal10) => readEvent(rested, signal10));
+  const [width, setWidth] = useState24(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
+  const scroll = useRef14(null);
+  useEffect21(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
-    const next = Math.min(innerWidth - 320, Math.max(300, x));
-    setWidth(next);
-    localStorage.setItem("spangrove.detail", String(next));
+    const next2 = Math.min(innerWidth - 320, Math.max(300, x));
+    setWidth(next2);
+    localStorage.setItem("spangrove.detail", String(next2));
   };
-  const at = rows.findIndex((r) => r.node.id === node.id);
+  const previous = beside(rows, node.id, -1);
+  const next = beside(rows, node.id, 1);
   const current = event.value?.event_id === node.id ? event.value : null;
-  useEffect19(() => markWords(scroll.current, find), [current, find]);
+  useEffect21(() => markWords(scroll.current, find), [current, find]);
   const judge = (metric) => {
     const score2 = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
     return score2 ? judgeOf(score2) : null;
   };
-  return /* @__PURE__ */ jsxs28(Fragment15, { children: [
-    /* @__PURE__ */ jsx29(
+  return /* @__PURE__ */ jsxs27(Fragment15, { children: [
+    /* @__PURE__ */ jsx30(
       "button",
       {
         type: "button",
@@ -4991,28 +5755,28 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs28("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs28("header", { children: [
-        /* @__PURE__ */ jsx29(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx29(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx29(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx29(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx29("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx29(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs27("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs27("header", { children: [
+        /* @__PURE__ */ jsx30(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", disabled: !previous || previous.node === node, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(previous.node.id), children: /* @__PURE__ */ jsx30(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", disabled: !next || next.node === node, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(next.node.id), children: /* @__PURE__ */ jsx30(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx30(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs28("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx29("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx29(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs28(Fragment15, { children: [
-          /* @__PURE__ */ jsx29(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs27("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx30("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx30(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs27(Fragment15, { children: [
+          /* @__PURE__ */ jsx30(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
             onChange();
           } }),
-          /* @__PURE__ */ jsx29(
+          /* @__PURE__ */ jsx30(
             EventView,
             {
               event: current,
               judge,
-              field: (name, signal8) => readField(current.event_id, name, signal8),
+              field: (name, signal10) => readField(current.event_id, name, signal10),
               onFilter: (field, value2, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value: value2 }) }))
             }
           )
@@ -5023,43 +5787,44 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect20, useMemo as useMemo10, useRef as useRef13, useState as useState24 } from "./lib.js";
+import { useEffect as useEffect22, useMemo as useMemo12, useRef as useRef15, useState as useState26 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo9, useState as useState23 } from "./lib.js";
-import { jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
+import { useMemo as useMemo11, useState as useState25 } from "./lib.js";
+import { jsx as jsx31, jsxs as jsxs28 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState23(0);
-  const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
+  const [, redraw] = useState25(0);
+  const tree = useLoaded(rested, async (signal10) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal10 })));
   const current = tree.value?.root.id === id ? tree.value : null;
-  const steps = useMemo9(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs29("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs29("header", { children: [
-      /* @__PURE__ */ jsx30(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx30("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx30("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }) })
+  const steps2 = useMemo11(() => current ? transcript(current) : [], [current]);
+  return /* @__PURE__ */ jsxs28("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs28("header", { children: [
+      /* @__PURE__ */ jsx31(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx31("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx31("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx31("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx31(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs29("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx30("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx30("b", { children: duration(row.duration) }),
-      /* @__PURE__ */ jsx30("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs29("span", { children: [
+    row && /* @__PURE__ */ jsxs28("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx31("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx31("b", { children: duration(row.duration) }),
+      row.state === "running" && /* @__PURE__ */ jsx31("span", { class: "chip running", children: "running" }),
+      /* @__PURE__ */ jsx31("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs28("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx30("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx30("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx31("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx31("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx30("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx30("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx30(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx30(
+    current?.truncated && /* @__PURE__ */ jsx31("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx31("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx31(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx31(
       TranscriptView,
       {
-        steps,
-        hidden: current.nodes.length - 1 - steps.length,
+        steps: steps2,
+        hidden: current.nodes.length - 1 - steps2.length,
         selected: null,
         preview: previewOf,
         onVisible: (ids) => void loadPreviews(ids).then((fresh) => {
@@ -5072,7 +5837,7 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment16, jsx as jsx31, jsxs as jsxs30 } from "./lib.js";
+import { Fragment as Fragment16, jsx as jsx32, jsxs as jsxs29 } from "./lib.js";
 var pageSize3 = 100;
 var liveGap = 1e3;
 var liveEvery = 2e3;
@@ -5085,16 +5850,16 @@ function SessionsPage() {
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
-  const compiled = useMemo10(() => compile(query, "sessions"), [query]);
+  const compiled = useMemo12(() => compile(query, "sessions"), [query]);
   const key2 = JSON.stringify([query, range, sort, ascending]);
-  const [state, setState] = useState24(empty);
-  const [error, setError] = useState24(null);
-  const [loading, setLoading] = useState24(true);
-  const [fresh, setFresh] = useState24(/* @__PURE__ */ new Set());
-  const [turn, setTurn] = useState24(0);
-  const stop = useRef13(null);
+  const [state, setState] = useState26(empty);
+  const [error, setError] = useState26(null);
+  const [loading, setLoading] = useState26(true);
+  const [fresh, setFresh] = useState26(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState26(0);
+  const stop = useRef15(null);
   const fields2 = useFields("sessions");
-  const current = useRef13(state);
+  const current = useRef15(state);
   current.current = state;
   const body = (extra) => ({
     filters: compiled.filters,
@@ -5105,8 +5870,8 @@ function SessionsPage() {
     limit: pageSize3,
     ...extra
   });
-  const ask2 = (extra, signal8) => call("v1/sessions/search", { method: "POST", body: body(extra), signal: signal8 });
-  useEffect20(() => {
+  const ask2 = (extra, signal10) => searchSessions(body(extra), signal10);
+  useEffect22(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -5127,7 +5892,7 @@ function SessionsPage() {
     return () => mine.abort();
   }, [key2, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect20(() => {
+  useEffect22(() => {
     if (!isLive || compiled.problem) return;
     const mine = new AbortController();
     const read = async () => {
@@ -5168,11 +5933,11 @@ function SessionsPage() {
     );
   };
   const rows = state.rows;
-  useEffect20(() => rememberList(rows.map((r) => r.session_id)), [rows]);
+  useEffect22(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
   const open2 = (id) => go(href(["session", id]));
-  useEffect20(() => addCommands([
+  useEffect22(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -5196,27 +5961,30 @@ function SessionsPage() {
   ]), [rows, at, selected, query, live, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo10(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo12(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx31("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs30(Fragment16, { children: [
-      /* @__PURE__ */ jsx31(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs30("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx31(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx32("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => /* @__PURE__ */ jsxs29(Fragment16, { children: [
+      /* @__PURE__ */ jsx32(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs29("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "alert", small: true }),
         r.num_errors
-      ] })
+      ] }),
+      r.state === "running" && /* @__PURE__ */ jsx32("span", { class: "chip running", title: "An event of it has begun and not ended", children: "running" })
     ] }) },
-    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx31("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx31("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx31("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx31(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
+    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx32("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx32("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx32("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx32(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
-    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx31("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx31(Value, { text: r.source, onPick: pick("source", r.source) }) },
-    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx31(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx31("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx31("span", { class: "faint", children: "–" }) }
+    { id: "tool_events", label: "Tool calls", width: 92, right: true, sort: "tool_events", cell: (r) => count(r.num_tool_events) },
+    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => /* @__PURE__ */ jsx32(Value, { text: r.state, onPick: pick("state", r.state) }) },
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx32("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx32(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx32(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx32("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields2.paths, pick);
@@ -5231,39 +5999,39 @@ function SessionsPage() {
     } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs30("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs30("header", { children: [
-      /* @__PURE__ */ jsx31("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx31(ViewsMenu, { of: "sessions" }),
-      /* @__PURE__ */ jsx31("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs30("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx31(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs29("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs29("header", { children: [
+      /* @__PURE__ */ jsx32("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx32(ViewsMenu, { of: "sessions" }),
+      /* @__PURE__ */ jsx32("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs29("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx32(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
       menu,
-      /* @__PURE__ */ jsx31(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx32(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs30("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx31("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx31(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx31(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx31(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs29("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx32("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx32(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx32(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx32(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx31(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs30("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx31(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
-      /* @__PURE__ */ jsxs30("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx31("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx31(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs30(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx31("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs30("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx31("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx31("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx31("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx32(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !isTotal(f.field))], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs29("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx32(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
+      /* @__PURE__ */ jsxs29("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx32("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx32(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs29(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx32("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs29("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx32("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs30(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx31("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx31("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx31(
+        ] }) : /* @__PURE__ */ jsxs29(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx32("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx32("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx32(
           Table,
           {
             label: "Sessions",
@@ -5282,23 +6050,23 @@ function SessionsPage() {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs30("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx31("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx31("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs30("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx31(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs29("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx32("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx32("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs29("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx32(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx31("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx32("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx31(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx32(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
 
 // pages/start.tsx
-import { useEffect as useEffect21, useMemo as useMemo11, useState as useState25 } from "./lib.js";
+import { useEffect as useEffect23, useMemo as useMemo13, useState as useState27 } from "./lib.js";
 
 // model/refusals.ts
 var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
@@ -5330,7 +6098,29 @@ function cure(r, address) {
 }
 
 // model/snippets.ts
-function snippets(address, key2) {
+var names2 = { otlp_http: "OTLP over HTTP", otlp_grpc: "OTLP over gRPC" };
+function listeners(addresses, page) {
+  const own = addresses.find((a) => a.serves === "api")?.url;
+  const host = new URL(page).hostname;
+  const list = [];
+  for (const { serves, url: url2 } of addresses) {
+    const name = names2[serves];
+    if (!name || url2 === own) continue;
+    const bound = /^(https?:\/\/)(.*)(:\d+)$/.exec(url2);
+    if (!bound) {
+      list.push({ name, url: url2, local: !isLoopback(host) });
+    } else if (bound[2] === "0.0.0.0" || bound[2] === "[::]") {
+      list.push({ name, url: bound[1] + host + bound[3], local: false });
+    } else {
+      list.push({ name, url: url2, local: isLoopback(bound[2]) && !isLoopback(host) });
+    }
+  }
+  return list;
+}
+function isLoopback(host) {
+  return host === "localhost" || host === "[::1]" || /^127\./.test(host);
+}
+function snippets(address, key2, grpc) {
   return [
     { id: "agent", label: "Agent prompt", text: `Send traces of this application to Spangrove, a self-hosted observability server that speaks OpenTelemetry.
 
@@ -5444,6 +6234,10 @@ func main() {
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20${key2}"
 export OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf"
 ` },
+    ...grpc === void 0 ? [] : [{ id: "grpc", label: "gRPC variables", text: `export OTEL_EXPORTER_OTLP_ENDPOINT="${grpc}"
+export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20${key2}"
+export OTEL_EXPORTER_OTLP_PROTOCOL="grpc"
+` }],
     { id: "collector", label: "Collector", text: `exporters:
   otlphttp/spangrove:
     endpoint: ${address}
@@ -5459,57 +6253,59 @@ service:
 }
 
 // parts/refusals.tsx
-import { jsx as jsx32, jsxs as jsxs31 } from "./lib.js";
+import { jsx as jsx33, jsxs as jsxs30 } from "./lib.js";
 var most2 = 5;
 function Refusals({ list, address }) {
   if (list.length === 0) return null;
-  return /* @__PURE__ */ jsxs31("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
-    /* @__PURE__ */ jsxs31("p", { role: "status", children: [
-      /* @__PURE__ */ jsx32(Icon, { name: "alert", tint: "bad" }),
-      /* @__PURE__ */ jsx32("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
+  return /* @__PURE__ */ jsxs30("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
+    /* @__PURE__ */ jsxs30("p", { role: "status", children: [
+      /* @__PURE__ */ jsx33(Icon, { name: "alert", tint: "bad" }),
+      /* @__PURE__ */ jsx33("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
     ] }),
-    /* @__PURE__ */ jsx32("ul", { children: list.slice(0, most2).map((r) => /* @__PURE__ */ jsxs31("li", { children: [
-      /* @__PURE__ */ jsxs31("div", { class: "refusal-line", children: [
-        /* @__PURE__ */ jsx32("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
-        /* @__PURE__ */ jsx32("code", { children: `${r.method} ${r.path}` }),
-        r.key_prefix && /* @__PURE__ */ jsxs31("span", { class: "faint", children: [
+    /* @__PURE__ */ jsx33("ul", { children: list.slice(0, most2).map((r) => /* @__PURE__ */ jsxs30("li", { children: [
+      /* @__PURE__ */ jsxs30("div", { class: "refusal-line", children: [
+        /* @__PURE__ */ jsx33("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
+        /* @__PURE__ */ jsx33("code", { children: `${r.method} ${r.path}` }),
+        r.key_prefix && /* @__PURE__ */ jsxs30("span", { class: "faint", children: [
           "key ",
-          /* @__PURE__ */ jsx32("code", { children: `${r.key_prefix}…` })
+          /* @__PURE__ */ jsx33("code", { children: `${r.key_prefix}…` })
         ] }),
-        r.count > 1 && /* @__PURE__ */ jsx32("span", { class: "chip", children: `${count(r.count)} times` })
+        r.count > 1 && /* @__PURE__ */ jsx33("span", { class: "chip", children: `${count(r.count)} times` })
       ] }),
-      /* @__PURE__ */ jsx32("div", { children: /* @__PURE__ */ jsx32("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
-      /* @__PURE__ */ jsx32("div", { children: cure(r, address) })
+      /* @__PURE__ */ jsx33("div", { children: /* @__PURE__ */ jsx33("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
+      /* @__PURE__ */ jsx33("div", { children: cure(r, address) })
     ] }, `${r.method} ${r.path} ${r.status} ${r.message} ${r.key_prefix}`)) }),
-    list.length > most2 && /* @__PURE__ */ jsx32("p", { class: "faint", children: `${count(list.length - most2)} more are not shown.` })
+    list.length > most2 && /* @__PURE__ */ jsx33("p", { class: "faint", children: `${count(list.length - most2)} more are not shown.` })
   ] });
 }
 
 // pages/start.tsx
-import { Fragment as Fragment17, jsx as jsx33, jsxs as jsxs32 } from "./lib.js";
+import { Fragment as Fragment17, jsx as jsx34, jsxs as jsxs31 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 var refusalsEvery = 3;
 var refusedBefore = 10 * 6e4;
 var isSample = { field: "source", operator: "is", value: "sample" };
 function StartPage() {
-  const [key2, setKey] = useState25(null);
-  const [problem, setProblem] = useState25("");
-  const [chosen, setChosen] = useState25("agent");
-  const [found, setFound] = useState25(null);
-  const [busy, setBusy] = useState25(null);
-  const [refused, setRefused] = useState25([]);
-  const opened = useMemo11(() => Date.now(), []);
-  const list = useMemo11(() => snippets(serverAddress(), key2 ?? placeholder), [key2]);
+  const [key2, setKey] = useState27(null);
+  const [problem, setProblem] = useState27("");
+  const [chosen, setChosen] = useState27("agent");
+  const [found, setFound] = useState27(null);
+  const [busy, setBusy] = useState27(null);
+  const [refused, setRefused] = useState27([]);
+  const opened = useMemo13(() => Date.now(), []);
+  const ports = listeners(me.value?.addresses ?? [], serverAddress());
+  const grpc = ports.find((p) => p.name.endsWith("gRPC"))?.url;
+  const list = useMemo13(() => snippets(serverAddress(), key2 ?? placeholder, grpc), [key2, grpc]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect21(() => {
+  useEffect23(() => {
     const stop = new AbortController();
     let timer = 0;
     let looks = 0;
     const look2 = async () => {
       try {
-        const newest = (range) => call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range } });
+        const newest = (range) => searchSessions({ limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range }, stop.signal);
         if (looks === 0) setBusy((await newest({ dateRange: { $lte: opened - 6e4 } })).sessions.length > 0);
         const first2 = (await newest({ dateRange: { $gte: opened - 6e4 } })).sessions[0];
         if (first2) {
@@ -5530,7 +6326,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect21(() => {
+  useEffect23(() => {
     if (!found || busy !== false) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -5539,49 +6335,64 @@ function StartPage() {
     setProblem("");
     try {
       const answer = await call(`v1/projects/${encodeURIComponent(me.value.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${time(Date.now()).slice(0, 16)}` } });
-      const secret = findKey(answer);
-      if (!secret) throw new Error("The server's answer has no key.");
-      setKey(secret);
+      setKey(answer.data.key_value);
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs32("div", { class: "page", children: [
-    /* @__PURE__ */ jsx33("header", { children: /* @__PURE__ */ jsx33("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs32("div", { class: "start", children: [
-      /* @__PURE__ */ jsx33("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs32(Fragment17, { children: [
-        /* @__PURE__ */ jsx33(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx33("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
-        busy !== false && /* @__PURE__ */ jsx33("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
-      ] }) : /* @__PURE__ */ jsxs32(Fragment17, { children: [
-        /* @__PURE__ */ jsx33("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs32("span", { children: [
+  return /* @__PURE__ */ jsxs31("div", { class: "page", children: [
+    /* @__PURE__ */ jsx34("header", { children: /* @__PURE__ */ jsx34("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs31("div", { class: "start", children: [
+      /* @__PURE__ */ jsx34("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs31(Fragment17, { children: [
+        /* @__PURE__ */ jsx34(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx34("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
+        busy !== false && /* @__PURE__ */ jsx34("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
+      ] }) : /* @__PURE__ */ jsxs31(Fragment17, { children: [
+        /* @__PURE__ */ jsx34("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs31("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx33("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx34("code", { children: serverAddress() })
         ] })
       ] }) }),
-      !found && /* @__PURE__ */ jsx33(Refusals, { list: refused, address: serverAddress() }),
-      key2 === null ? /* @__PURE__ */ jsxs32("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx33("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx33("p", { class: "form-end", children: /* @__PURE__ */ jsx33("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx33("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs32("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx33("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs32("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx33("code", { class: "grow ellipsis", children: key2 }),
-          /* @__PURE__ */ jsx33(Copy, { text: key2, label: "Copy the key" })
+      !found && /* @__PURE__ */ jsx34(Refusals, { list: refused, address: serverAddress() }),
+      key2 === null ? /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx34("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx34("p", { class: "form-end", children: /* @__PURE__ */ jsx34("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx34("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx34("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx34("code", { class: "grow ellipsis", children: key2 }),
+          /* @__PURE__ */ jsx34(Copy, { text: key2, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs32("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs32("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx33("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx33("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx33("span", { class: "grow" }),
-          /* @__PURE__ */ jsx33(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs31("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs31("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx34("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx34("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx34("span", { class: "grow" }),
+          /* @__PURE__ */ jsx34(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx33("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx33("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx34("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx34("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx33(Samples, {}),
-      /* @__PURE__ */ jsx33("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx34(Samples, {}),
+      /* @__PURE__ */ jsxs31("dl", { class: "addresses", children: [
+        /* @__PURE__ */ jsxs31("div", { children: [
+          /* @__PURE__ */ jsx34("dt", { children: "API, pages and OTLP over HTTP" }),
+          /* @__PURE__ */ jsxs31("dd", { children: [
+            /* @__PURE__ */ jsx34("code", { children: serverAddress() }),
+            /* @__PURE__ */ jsx34(Copy, { text: serverAddress(), label: "Copy this address", plain: true })
+          ] })
+        ] }),
+        ports.map((p) => /* @__PURE__ */ jsxs31("div", { children: [
+          /* @__PURE__ */ jsx34("dt", { children: p.name }),
+          /* @__PURE__ */ jsxs31("dd", { children: [
+            /* @__PURE__ */ jsx34("code", { children: p.url }),
+            /* @__PURE__ */ jsx34(Copy, { text: p.url, label: `Copy the address of ${p.name}`, plain: true }),
+            p.local && /* @__PURE__ */ jsx34("span", { class: "secondary", children: "on the server’s machine only" })
+          ] })
+        ] }, p.url))
+      ] }),
+      /* @__PURE__ */ jsx34("p", { class: "secondary", children: "Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -5589,12 +6400,12 @@ function Samples() {
   const scope = me.value?.scope;
   const mayLoad = scope !== void 0 && scope !== "read";
   const mayRemove = scope === "full" || scope === "admin";
-  const [there, setThere] = useState25(null);
-  const [busy, setBusy] = useState25(false);
-  const [problem, setProblem] = useState25("");
-  useEffect21(() => {
+  const [there, setThere] = useState27(null);
+  const [busy, setBusy] = useState27(false);
+  const [problem, setProblem] = useState27("");
+  useEffect23(() => {
     const stop = new AbortController();
-    call("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [isSample] } }).then(
+    searchSessions({ limit: 1, filters: [isSample] }, stop.signal).then(
       (page) => setThere(page.sessions.length > 0),
       () => {
         if (!stop.signal.aborted) setThere(false);
@@ -5615,65 +6426,56 @@ function Samples() {
     setBusy(false);
   };
   if (there === null || !there && !mayLoad) return null;
-  return /* @__PURE__ */ jsxs32("div", { class: "notice samples", children: [
-    /* @__PURE__ */ jsx33("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
-    /* @__PURE__ */ jsxs32("p", { class: "form-end", children: [
-      there && /* @__PURE__ */ jsx33("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
-      there ? mayRemove && /* @__PURE__ */ jsx33("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx33("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
+  return /* @__PURE__ */ jsxs31("div", { class: "notice samples", children: [
+    /* @__PURE__ */ jsx34("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
+    /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
+      there && /* @__PURE__ */ jsx34("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
+      there ? mayRemove && /* @__PURE__ */ jsx34("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx34("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
     ] }),
-    problem && /* @__PURE__ */ jsx33("p", { class: "bad", role: "alert", children: problem })
+    problem && /* @__PURE__ */ jsx34("p", { class: "bad", role: "alert", children: problem })
   ] });
-}
-function findKey(v) {
-  if (typeof v === "string") return /^(sg_|hh_)/.test(v) && v.length > 20 ? v : null;
-  if (typeof v !== "object" || v === null) return null;
-  for (const inner of Object.values(v)) {
-    const key2 = findKey(inner);
-    if (key2) return key2;
-  }
-  return null;
 }
 
 // main.tsx
-import { jsx as jsx34 } from "./lib.js";
+import { jsx as jsx35 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect22(() => {
+  useEffect24(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx34(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx34(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx35(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx35(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx34(Shell, { children: /* @__PURE__ */ jsx34(Page, { path }) });
+  return /* @__PURE__ */ jsx35(Shell, { children: /* @__PURE__ */ jsx35(Page, { path }, utc2.value ? "UTC" : "own zone") });
 }
 function Page({ path }) {
-  const [place2, id] = path;
-  useEffect22(() => {
+  const [place2, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path;
+  useEffect24(() => {
     document.title = `${titles[place2 ?? ""] ?? "Session"} · Spangrove`;
   }, [place2]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx34(Home, {});
+      return /* @__PURE__ */ jsx35(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx34(SessionsPage, {});
+      return /* @__PURE__ */ jsx35(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx34(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx35(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx34(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx35(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx34(StartPage, {});
+      return /* @__PURE__ */ jsx35(StartPage, {});
     case "compare":
-      return /* @__PURE__ */ jsx34(ComparePage, {});
+      return /* @__PURE__ */ jsx35(ComparePage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx34(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx35(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx34("div", { class: "page", children: /* @__PURE__ */ jsx34(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx34("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx35("div", { class: "page", children: /* @__PURE__ */ jsx35(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx35("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
 function Home() {
-  useEffect22(() => {
-    call("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
+  useEffect24(() => {
+    searchSessions({ limit: 1 }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
     );
@@ -5681,4 +6483,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx34(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx35(App, {}), document.getElementById("app"));

@@ -1,12 +1,13 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { call, signedOut } from "./api/client.ts";
-import type { SessionPage } from "./api/types.ts";
+import { signedOut } from "./api/client.ts";
+import { searchSessions } from "./api/search.ts";
 import { listen } from "./app/keymap.ts";
 import { go, href, route } from "./app/router.ts";
 import { loadMe, me, meError } from "./app/session.ts";
 import { Shell } from "./app/shell.tsx";
 import "./app/theme.ts";
+import { utc } from "./app/zone.ts";
 import { ComparePage } from "./pages/compare.tsx";
 import { EventsPage } from "./pages/events.tsx";
 import { LoginPage } from "./pages/login.tsx";
@@ -22,11 +23,11 @@ function App() {
   if (code !== null || (signedOut.value && !me.value)) return <LoginPage code={code} />;
   if (meError.value && !me.value) return <Problem error={meError.value} retry={() => void loadMe()} />;
   if (!me.value) return null;
-  return <Shell><Page path={path} /></Shell>;
+  return <Shell><Page key={utc.value ? "UTC" : "own zone"} path={path} /></Shell>; // all times change with the zone
 }
 
 function Page({ path }: { path: string[] }) {
-  const [place, id] = path;
+  const [place, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path; // the API's name of a session leads there, too
   useEffect(() => { document.title = `${titles[place ?? ""] ?? "Session"} · Spangrove`; }, [place]);
   switch (place) {
     case undefined: return <Home />;
@@ -45,7 +46,7 @@ const titles: Record<string, string> = { sessions: "Sessions", completions: "Com
 /** The page of a server that was just opened: the sessions, or how to send the first one. */
 function Home() {
   useEffect(() => {
-    call<SessionPage>("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
+    searchSessions({ limit: 1 }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"])),
     );

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,5 +161,34 @@ func TestImports(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The policy of the pages refuses elements that are made of markup, so no source may try.
+func TestNoMarkup(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(filepath.Join(root, "src"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == "lib" {
+			return fs.SkipDir
+		}
+		if !strings.Contains(filepath.Ext(path), ".ts") {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, word := range []string{"innerHTML", "outerHTML =", "insertAdjacentHTML", "document.write"} {
+			if strings.Contains(string(raw), word) {
+				t.Errorf("%s uses %s", path, word)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

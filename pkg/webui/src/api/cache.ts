@@ -1,17 +1,18 @@
 // Events that were read, kept for a while: a page that goes back shows them at once. Bounded by number; big ones are not kept.
 import { call, text } from "./client.ts";
-import type { EventRow, Preview } from "./types.ts";
+import type { Event, EventPreview, PreviewEventsAnswer, PreviewEventsBody } from "./types.gen.ts";
 
 const maxEvents = 400;
-const events = new Map<string, EventRow>();
-const previews = new Map<string, Preview>();
+const maxPreviews = 20_000; // with the next that are asked for, all are forgotten
+const events = new Map<string, Event>();
+const previews = new Map<string, EventPreview>();
 const asked = new Set<string>();
 
 /** Reads one event whole. */
-export async function readEvent(id: string, signal: AbortSignal): Promise<EventRow> {
+export async function readEvent(id: string, signal: AbortSignal): Promise<Event> {
   const known = events.get(id);
   if (known) return known;
-  const e = await call<EventRow>(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
+  const e = await call<Event>(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
   if (events.size >= maxEvents) events.delete(events.keys().next().value!);
   events.set(id, e);
   return e;
@@ -30,18 +31,21 @@ export function forget(id: string): void {
 }
 
 /** The preview of an event, if it was read. */
-export function previewOf(id: string): Preview | undefined {
+export function previewOf(id: string): EventPreview | undefined {
   return previews.get(id);
 }
 
 /** Reads the previews of those events of which none was asked for; resolves to whether there are new ones. */
 export async function loadPreviews(ids: string[]): Promise<boolean> {
+  if (ids.every((id) => asked.has(id))) return false;
+  if (asked.size > maxPreviews) {
+    asked.clear();
+    previews.clear();
+  }
   const missing = ids.filter((id) => !asked.has(id)).slice(0, 200);
-  if (missing.length === 0) return false;
-  if (previews.size > 20_000) previews.clear();
   for (const id of missing) asked.add(id);
   try {
-    const answer = await call<{ previews: Record<string, Preview> }>("v1/events/previews", { method: "POST", body: { event_ids: missing } });
+    const answer = await call<PreviewEventsAnswer>("v1/events/previews", { method: "POST", body: { event_ids: missing } satisfies PreviewEventsBody });
     for (const [id, preview] of Object.entries(answer.previews)) previews.set(id, preview);
     return true;
   } catch {

@@ -1,7 +1,9 @@
 // The palette: commands, pages, and the id of anything.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/client.ts";
-import type { EventRow, FoundEvent, SessionPage } from "../api/types.ts";
+import { searchFields, searchSessions } from "../api/search.ts";
+import type { Event, Snippet } from "../api/types.gen.ts";
+import { plural } from "../model/format.ts";
 import { Dialog } from "../parts/common.tsx";
 import { Icon, TypeIcon } from "../parts/icon.tsx";
 import { commands, lettersOff, show } from "./keymap.ts";
@@ -10,13 +12,14 @@ import { go, href } from "./router.ts";
 interface Item {
   id: string;
   label: string;
-  snippet?: FoundEvent["snippets"][number];
+  snippet?: Snippet | undefined;
   note?: string;
   type?: string;
   run: () => void;
 }
 
-const isId = (text: string) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+/** Reports whether a text is an id: a UUID, or that of a trace or a span as OpenTelemetry writes it. */
+const isId = (text: string) => /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{16})$/i.test(text);
 
 /** How well a text matches what was typed: the letters in order, words' beginnings first; null if it does not. */
 export function score(typed: string, label: string): number | null {
@@ -101,26 +104,49 @@ export function Palette({ onClose }: { onClose: () => void }) {
 /** How far back the palette looks into contents; the lists look further. */
 const contentsRange = "7d";
 
-/** Looks for an event or session of an id; or for sessions by name, and for events of the last days by what went in and out. */
-async function look(text: string, signal: AbortSignal): Promise<Item[]> {
-  if (isId(text)) {
-    try {
-      const e = await call<EventRow>(`v1/events/${text}?children=none`, { signal });
-      return [{ id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) }];
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return [{ id: "none", label: `No event or session has the id ${text}`, run: () => {} }];
-      throw error;
-    }
+/** The item of an event, which leads to it in its session. */
+function eventItem(e: Pick<Event, "event_id" | "session_id" | "event_name" | "event_type">): Item {
+  return { id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) };
+}
+
+/** Looks for what has an id: an event or session, else the sessions of a run or a datapoint, else events of the last days of a trace or with a span. */
+async function lookForId(text: string, signal: AbortSignal): Promise<Item[]> {
+  const id = text.toLowerCase().replaceAll("-", "");
+  const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const sessionsOf = async (what: string, field: string): Promise<Item[]> => {
+    const answer = await searchSessions({ filters: [{ field, operator: "is", value: dashed }], limit: 1, total: "exact" }, signal);
+    const label = `${plural(answer.total ?? 0, "session")} of the ${what} ${dashed}`;
+    return answer.total ? [{ id: what, label, type: "session", run: () => go(href(["sessions"], { q: `${field}:${dashed}`, range: "all" })) }] : [];
+  };
+  const eventsOf = async (field: string): Promise<Item[]> => {
+    const answer = await searchFields(["session_id", "event_name", "event_type"], [], {
+      filters: [{ field, operator: "is", value: id }], dateRange: contentsRange, sort: "start", order: "asc", limit: 5, total: "none",
+    }, signal);
+    return answer.events.map(eventItem);
+  };
+  const none: Item[] = [{ id: "none", label: `Nothing has the id ${text}: no event, session, run, datapoint, and no trace or span of the last 7 days`, run: () => {} }];
+  const orNone = (items: Item[]) => (items.length > 0 ? items : none);
+  if (id.length === 16) return orNone(await eventsOf("metadata.span_id"));
+  try {
+    return [eventItem(await call<Event>(`v1/events/${dashed}?children=none`, { signal }))];
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
-  const named = call<SessionPage>("v1/sessions/search", { method: "POST", signal, body: { filters: [{ field: "event_name", operator: "contains", value: text }], limit: 5 } });
-  const worded = call<{ events: FoundEvent[] }>("v1/events/search", { method: "POST", signal, body: {
+  const owned = (await Promise.all([sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
+  return orNone(owned.length > 0 ? owned : await eventsOf("metadata.trace_id"));
+}
+
+/** Looks for what has an id; or for sessions by name, and for events of the last days by what went in and out. */
+async function look(text: string, signal: AbortSignal): Promise<Item[]> {
+  if (isId(text)) return lookForId(text, signal);
+  const named = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text }], limit: 5 }, signal);
+  const worded = searchFields(["session_id", "event_name", "event_type"], [], {
     filters: [{ field: "text", operator: "contains", value: text }, { field: "event_type", operator: "is not", value: "session" }], dateRange: contentsRange, limit: 5, total: "none", snippets: true,
-    projections: ["session_id", "event_name", "event_type"],
-  } });
+  }, signal);
   const [sessions, events] = await Promise.all([named, worded]);
   return [
     ...sessions.sessions.map((s): Item => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
-    ...events.events.map((e): Item => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text })) })),
+    ...events.events.map((e): Item => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets?.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text })) })),
   ];
 }
 

@@ -42,6 +42,9 @@ export function replace(address: string): void {
   hash.value = address;
 }
 
+/** Reports whether the route is that of the address: it is not for a moment while somebody goes to another page. */
+export const settled = (): boolean => hash.value === location.hash;
+
 /** Changes parameters of the address; null and "" take one away. A change in place leaves no entry in the history. */
 export function setParams(changes: Record<string, string | null>, inPlace = false): void {
   const { path, params } = route.value;

@@ -1,15 +1,15 @@
 // Who is signed in: the project and the key behind the cookie.
 import { signal } from "@preact/signals";
 import { ApiError, call, signedOut } from "../api/client.ts";
-import type { Me } from "../api/types.ts";
+import type { GetMeAnswer, LoginBody } from "../api/types.gen.ts";
 
-export const me = signal<Me | null>(null);
+export const me = signal<GetMeAnswer | null>(null);
 export const meError = signal<string | null>(null);
 
 /** Asks the server who is signed in. */
 export async function loadMe(): Promise<void> {
   try {
-    me.value = await call<Me>("v1/me");
+    me.value = await call<GetMeAnswer>("v1/me");
     signedOut.value = false;
     meError.value = null;
   } catch (error) {
@@ -20,7 +20,7 @@ export async function loadMe(): Promise<void> {
 }
 
 /** Signs in with a key or a one-time code. Throws what the server says. */
-export async function signIn(body: { key: string } | { code: string }): Promise<void> {
+export async function signIn(body: LoginBody): Promise<void> {
   await call("v1/login", { method: "POST", body });
   await loadMe();
 }

@@ -7,7 +7,7 @@ export function jsonl(rows: object[]): string {
 
 /** The columns of files of events and of sessions. */
 export const eventColumns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"] as const;
-export const sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "user_id", "run_id", "num_events", "num_model_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"] as const;
+export const sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "state", "user_id", "run_id", "num_events", "num_model_events", "num_tool_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"] as const;
 
 /** Rows of RFC 4180, JSON in the cells of objects; the first with the names of the columns. */
 export function csv(rows: object[], columns: readonly string[], head: boolean): string {

@@ -14,7 +14,7 @@ The text of a filter bar, and the filters of the API that it stands for.
 In a list of sessions a field is the session's; event.name:search asks for an event in it. parse and write are inverse: write(parse(t))
 means the same as t.
 */
-import type { ApiCondition, ApiFilter } from "../api/types.ts";
+import type { Condition, Filter } from "../api/types.gen.ts";
 
 export interface Term {
   field: string; // as it was typed; "" for words
@@ -45,14 +45,19 @@ export const shortNames: Record<string, string> = {
 
 /** What the short names stand for in a list of sessions: totals where the session has them. */
 const sessionNames: Record<string, string> = {
-  ...shortNames, tokens: "totals.tokens", cost: "totals.cost", errors: "totals.errors", events: "totals.events", model_events: "totals.model_events",
-  id: "session_id",
+  ...shortNames, tokens: "totals.tokens", cost: "totals.cost", errors: "totals.errors", events: "totals.events", model_events: "totals.model_events", tool_events: "totals.tool_events",
+  id: "session_id", state: "state",
 };
+
+/** Reports whether a condition is about what the events of a session add up to: it stands alone, and asks nothing of an event. */
+export function isTotal(field: string): boolean {
+  return field === "state" || field.startsWith("totals.");
+}
 
 const roots = new Set(["event_id", "session_id", "parent_id", "event_type", "event_name", "source", "error", "start_time", "end_time", "duration",
   "metadata", "metrics", "feedback", "user_properties", "inputs", "outputs", "config", "totals", "text"]);
 
-const numeric = new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "metadata.total_tokens", "metadata.cost"]);
+const numeric = new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "totals.tool_events", "metadata.total_tokens", "metadata.cost"]);
 const times = new Set(["start_time", "end_time"]);
 
 /** Reports whether a path begins with a field of events. */
@@ -263,8 +268,8 @@ export function addTerm(text: string, term: Part): string {
 }
 
 export interface Compiled {
-  filters: ApiFilter[];
-  eventFilters: ApiFilter[]; // in a list of sessions: of an event in it
+  filters: Filter[];
+  eventFilters: Filter[]; // in a list of sessions: of an event in it
   problem: string | null;
 }
 
@@ -281,7 +286,7 @@ export function compile(text: string, of: "sessions" | "events"): Compiled {
 }
 
 interface Found {
-  filters: ApiFilter[];
+  filters: Filter[];
   inEvent: boolean; // in a list of sessions: of an event in it
 }
 
@@ -290,29 +295,29 @@ function conditions(term: Part, of: "sessions" | "events"): Found | string {
   const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
   const field = inEvent ? term.field.replace(/^event\./, "") : term.field;
   const names = of === "sessions" && !inEvent ? sessionNames : shortNames;
-  const each: (ApiCondition | string)[] = (term.values ?? [term.value]).map((value) => toFilter({ field, operator: term.operator, value }, names));
+  const each: (Condition | string)[] = (term.values ?? [term.value]).map((value) => toFilter({ field, operator: term.operator, value }, names));
   const bad = each.find((f) => typeof f === "string");
   if (typeof bad === "string") return bad;
-  const list = each as ApiCondition[];
+  const list = each as Condition[];
   if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
   const first = list[0]!;
-  if (term.operator === ":" && !first.field.startsWith("totals.")) return { filters: [{ ...first, operator: "is any of", value: list.map((f) => f.value) }], inEvent };
+  if (term.operator === ":" && !isTotal(first.field)) return { filters: [{ ...first, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
   return alternatives(term.values!.map((value) => [{ field: term.field, operator: term.operator, value }]), of);
 }
 
 function alternatives(any: Part[][], of: "sessions" | "events"): Found | string {
   if (any.length > maxAlternatives) return `At most ${maxAlternatives} alternatives can stand in brackets.`;
-  const lists: ApiCondition[][] = [];
+  const lists: Condition[][] = [];
   let inEvent: boolean | null = null;
   for (const parts of any) {
-    const list: ApiCondition[] = [];
+    const list: Condition[] = [];
     for (const part of parts) {
       const found = conditions(part, of);
       if (typeof found === "string") return found;
       if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
       inEvent = found.inEvent;
       for (const f of found.filters) {
-        if ("any" in f || f.field.startsWith("totals.")) return `${writeTerm(part)} does not stand in brackets.`;
+        if ("any" in f || isTotal(f.field)) return `${writeTerm(part)} does not stand in brackets.`;
         list.push(f);
       }
     }
@@ -321,9 +326,13 @@ function alternatives(any: Part[][], of: "sessions" | "events"): Found | string 
   return { filters: [{ any: lists }], inEvent: inEvent ?? false };
 }
 
-function toFilter(term: Part, names: Record<string, string>): ApiCondition | string {
+function toFilter(term: Part, names: Record<string, string>): Condition | string {
   if (term.operator === "words") return { field: "text", operator: "contains", value: term.value };
   const field = Object.hasOwn(names, term.field) ? names[term.field]! : term.field;
+  if (field === "state" && names === sessionNames) {
+    const operator = term.operator === ":" ? "is" : term.operator === "-:" ? "is not" : null;
+    return operator !== null && /^(running|ended)$/.test(term.value) ? { field, operator, value: term.value } : "The state of a session is state:running or state:ended.";
+  }
   const root = field.split(".", 1)[0]!;
   if (!roots.has(root)) return `There is no field ${term.field}. Fields of your own begin with metadata., as in metadata.${term.field}:…`;
   const isNumber = numeric.has(field);

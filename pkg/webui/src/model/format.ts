@@ -1,4 +1,5 @@
 // How values are written. All functions are pure; times are in the browser's time zone.
+import { dayOf, shown } from "./clock.ts";
 
 const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
@@ -18,7 +19,7 @@ export function short(n: number): string {
   return count(n);
 }
 
-/** Milliseconds as a person reads them: 0.4 → "0.4 ms", 1234 → "1.23 s", 75,000 → "1 m 15 s". */
+/** Milliseconds as a person reads them: 0.4 → "0.4 ms", 1234 → "1.23 s", 75,000 → "1 m 15 s", 300,000 → "5 m". */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "–";
   if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
@@ -26,10 +27,15 @@ export function duration(ms: number): string {
   if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
+  if (seconds < 3600) return twoUnits(Math.floor(seconds / 60), "m", seconds % 60, "s");
   const minutes = Math.round(seconds / 60);
-  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
-  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+  if (minutes < 48 * 60) return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "m");
+  return twoUnits(Math.floor(minutes / 1440), "d", Math.floor((minutes % 1440) / 60), "h");
+}
+
+/** A number of a unit and what is left over in the smaller unit, if anything is: "1 m 15 s", "5 m". */
+function twoUnits(n: number, unit: string, rest: number, smaller: string): string {
+  return rest === 0 ? `${n} ${unit}` : `${n} ${unit} ${rest} ${smaller}`;
 }
 
 /** US dollars with as many digits as tell something: 0.00042 → "$0.00042", 12.3456 → "$12.35". */
@@ -48,22 +54,22 @@ export function bytes(n: number): string {
 
 /** The date and time, to the millisecond: "2026-11-22 14:03:05.123". Years beyond four digits stay readable. */
 export function time(ms: number): string {
-  const d = new Date(ms);
+  const d = shown(ms);
   if (Number.isNaN(d.getTime())) return "–";
   const two = (n: number) => String(n).padStart(2, "0");
-  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+  return `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())} ${two(d.getUTCHours())}:${two(d.getUTCMinutes())}:${two(d.getUTCSeconds())}.${String(d.getUTCMilliseconds()).padStart(3, "0")}`;
 }
 
 /** The time as a list shows it: today "14:03:05", else "Nov 21 14:03", another year with it. */
 export function shortTime(ms: number, now: number): string {
-  const d = new Date(ms);
-  const n = new Date(now);
-  if (Number.isNaN(d.getTime())) return "–";
-  const clock = time(ms).slice(11, 19);
-  if (d.toDateString() === n.toDateString()) return clock;
-  const month = d.toLocaleString("en-US", { month: "short" });
-  if (d.getFullYear() === n.getFullYear()) return `${month} ${d.getDate()} ${clock.slice(0, 5)}`;
-  return `${time(ms).slice(0, 10)}`;
+  const text = time(ms);
+  const today = time(now);
+  if (text === "–") return text;
+  const at = text.indexOf(" ");
+  const [date, clock] = [text.slice(0, at), text.slice(at + 1, at + 9)];
+  if (date === today.slice(0, today.indexOf(" "))) return clock;
+  if (text.slice(0, 4) === today.slice(0, 4)) return `${dayOf(ms)} ${clock.slice(0, 5)}`;
+  return date;
 }
 
 /** How long ago: "12 s ago", "3 min ago", "5 h ago", "4 d ago". */

@@ -1,4 +1,5 @@
 // The calls of a session merged by type and name: which calls which, how often and for how long; and a layout in layers.
+import type { Range } from "./timeline.ts";
 import type { Node, Tree } from "./tree.ts";
 
 export interface GraphNode {
@@ -138,4 +139,32 @@ export function trajectoryOf(tree: Tree): Trajectory {
     if (bubbles.length < maxBubbles) bubbles.push({ node, step: bubbles.length, row: row.at });
   }
   return { rows: [...rows.values()], bubbles, left: nodes.length - bubbles.length };
+}
+
+/** The step that a time falls on: between two steps a number between theirs; before the first -1, past those that are shown after the last. */
+export function stepAt(bubbles: Bubble[], time: number): number {
+  let low = 0;
+  let high = bubbles.length; // the first step that starts after time is in low..high
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (bubbles[middle]!.node.start <= time) low = middle + 1;
+    else high = middle;
+  }
+  const before = bubbles[low - 1]?.node;
+  const after = bubbles[low]?.node;
+  if (!before) return -1;
+  return low - 1 + (after && after.start > before.start ? (time - before.start) / (after.start - before.start) : 0);
+}
+
+/** Returns when calls of a kind were running, by the key of its node in a graph: in order, without overlaps. */
+export function busyTimes(tree: Tree): Map<string, Range[]> {
+  const times = new Map<string, Range[]>();
+  for (const n of [...tree.nodes].sort((a, b) => a.start - b.start)) {
+    const list = times.get(keyOf(n)) ?? [];
+    const last = list.at(-1);
+    if (last && n.start <= last.end) last.end = Math.max(last.end, n.end);
+    else list.push({ start: n.start, end: n.end });
+    times.set(keyOf(n), list);
+  }
+  return times;
 }

@@ -1,14 +1,5 @@
 // Requests that the server refused, as somebody who waits for the first event wants to read them: what was tried, and what helps.
-
-export interface Refusal {
-  time: string;
-  method: string;
-  path: string;
-  status: number;
-  message: string;
-  key_prefix: string;
-  count: number;
-}
+import type { Refusal } from "../api/types.gen.ts";
 
 /** Ends of paths that are asked by POST and send nothing. */
 const questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;

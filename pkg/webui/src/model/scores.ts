@@ -1,5 +1,5 @@
 // The scores of a session's events, with what was said of each and which judge gave it.
-import type { EventRow } from "../api/types.ts";
+import type { Event, EventFields } from "../api/types.gen.ts";
 
 export interface Score {
   metric: string;
@@ -24,9 +24,13 @@ export function scoresOf(metrics: Record<string, unknown> | undefined): { metric
   return out;
 }
 
+/** What is read of an event with scores, and of the record of a judge. */
+type Scored = Pick<Event, "event_id" | "event_name" | "metrics">;
+type Judged = Pick<Event, "event_id" | "session_id" | "start_time"> & Pick<EventFields, "metadata">;
+
 /** Returns all scores of events, each with the record of its judge: the newest record of the metric about the event. */
-export function readScores(events: EventRow[], records: EventRow[]): Score[] {
-  const judges = new Map<string, EventRow>();
+export function readScores(events: Scored[], records: Judged[]): Score[] {
+  const judges = new Map<string, Judged>();
   for (const r of records) {
     const key = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
     const known = judges.get(key);

@@ -6,8 +6,45 @@ export interface Snippet {
   text: string;
 }
 
-/** All snippets for a server at an address (no slash at the end), with a key. */
-export function snippets(address: string, key: string): Snippet[] {
+/** An address at which the server listens, as a program needs it. */
+export interface Listener {
+  name: string;
+  url: string;
+  /** Only programs on the server's own machine reach it, and the browser is on another one. */
+  local: boolean;
+}
+
+const names: Record<string, string> = { otlp_http: "OTLP over HTTP", otlp_grpc: "OTLP over gRPC" };
+
+/**
+ * Where OTLP is taken, besides the address that the browser has. The server knows what it has bound: an address that stands for any
+ * one of the machine's is replaced by the host that the browser knows, and one of loopback is of use to the machine itself only.
+ */
+export function listeners(addresses: { serves: string; url: string }[], page: string): Listener[] {
+  const own = addresses.find((a) => a.serves === "api")?.url;
+  const host = new URL(page).hostname;
+  const list: Listener[] = [];
+  for (const { serves, url } of addresses) {
+    const name = names[serves];
+    if (!name || url === own) continue;
+    const bound = /^(https?:\/\/)(.*)(:\d+)$/.exec(url);
+    if (!bound) {
+      list.push({ name, url, local: !isLoopback(host) });
+    } else if (bound[2] === "0.0.0.0" || bound[2] === "[::]") {
+      list.push({ name, url: bound[1]! + host + bound[3]!, local: false });
+    } else {
+      list.push({ name, url, local: isLoopback(bound[2]!) && !isLoopback(host) });
+    }
+  }
+  return list;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\./.test(host);
+}
+
+/** All snippets for a server at an address (no slash at the end), with a key; grpc is the URL of OTLP over gRPC, if there is one. */
+export function snippets(address: string, key: string, grpc?: string): Snippet[] {
   return [
     { id: "agent", label: "Agent prompt", text: `Send traces of this application to Spangrove, a self-hosted observability server that speaks OpenTelemetry.
 
@@ -121,6 +158,10 @@ func main() {
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20${key}"
 export OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf"
 ` },
+    ...(grpc === undefined ? [] : [{ id: "grpc", label: "gRPC variables", text: `export OTEL_EXPORTER_OTLP_ENDPOINT="${grpc}"
+export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20${key}"
+export OTEL_EXPORTER_OTLP_PROTOCOL="grpc"
+` }]),
     { id: "collector", label: "Collector", text: `exporters:
   otlphttp/spangrove:
     endpoint: ${address}

@@ -1,5 +1,5 @@
 // Two readings of a session as text: Thread, the messages of its conversation, each once; and Transcript, its steps one after the other.
-import type { EventRow, Preview } from "../api/types.ts";
+import type { Event, EventPreview } from "../api/types.gen.ts";
 import { inputMessages, messageKey, outputMessages, type Message } from "./messages.ts";
 import type { Node, Tree } from "./tree.ts";
 
@@ -14,7 +14,7 @@ export interface ThreadItem {
  * Returns the messages of model calls in the order in which they were said. A call sends the conversation so far again: what was shown
  * already is left out and counted. events are whole, in order of their start.
  */
-export function thread(events: EventRow[]): ThreadItem[] {
+export function thread(events: Event[]): ThreadItem[] {
   const seen = new Set<string>();
   const items: ThreadItem[] = [];
   for (const e of events) {
@@ -63,6 +63,6 @@ export function transcript(tree: Tree): Step[] {
 }
 
 /** The line that tells what a step did. */
-export function stepLine(preview: Preview | undefined, of: "input" | "output"): string {
+export function stepLine(preview: EventPreview | undefined, of: "input" | "output"): string {
   return preview?.[of] ?? "";
 }

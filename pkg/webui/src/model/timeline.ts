@@ -12,6 +12,34 @@ export function wholeRange(tree: Tree): Range {
   return { start: tree.start, end: Math.max(tree.end, tree.start + 1) };
 }
 
+/** Reports whether something ran in a range, at least in part. */
+export const overlaps = (n: Range, range: Range) => n.end >= range.start && n.start <= range.end;
+
+/** Returns a tree of which the list of events has only those of a range, and the session. */
+export function narrow(tree: Tree, range: Range | null): Tree {
+  return range ? { ...tree, nodes: tree.nodes.filter((n) => n === tree.root || overlaps(n, range)) } : tree;
+}
+
+/** Writes a time for an address: Unix milliseconds, to the microsecond. */
+export const writeTime = (time: number) => String(Math.round(time * 1000) / 1000);
+
+/** Reads a time of an address; null if it is none. */
+export function readTime(text: string | null): number | null {
+  const time = text === null || text.trim() === "" ? NaN : Number(text);
+  return Number.isFinite(time) ? time : null;
+}
+
+/** Writes a range for an address: "from..to". */
+export const writeRange = (range: Range) => `${writeTime(range.start)}..${writeTime(range.end)}`;
+
+/** Reads a range of an address, within the whole; null if it is none, or the whole. */
+export function readRange(text: string | null, whole: Range): Range | null {
+  const [start, end] = (text ?? "").split("..").map(readTime);
+  if (start == null || end == null || end <= start) return null;
+  const range = { start: Math.max(start, whole.start), end: Math.min(end, whole.end) };
+  return range.end <= range.start || (range.start === whole.start && range.end === whole.end) ? null : range;
+}
+
 /** The shortest idle time that is worth folding, as a share of the session. */
 const leastIdle = 0.05;
 

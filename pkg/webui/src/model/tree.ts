@@ -1,5 +1,5 @@
 // The tree of a session: read from the rows of the API, folded, filtered, and flattened to the rows that a page shows.
-import type { EventType, TreeAnswer } from "../api/types.ts";
+import type { EventType, GetSessionTreeAnswer } from "../api/types.gen.ts";
 
 export interface Node {
   id: string;
@@ -17,8 +17,10 @@ export interface Node {
   cost: number | null;
   childCount: number; // on the server, which may be more than children
   below: number; // at all levels, on the server
+  at: number; // how many events stand before it below its parent: its siblings and what is below them, on the server
+  used: number; // when it was loaded or on screen last, as a number that grows
   note: "" | "orphan" | "cycle";
-  errorsBelow: number;
+  errorsBelow: number; // of those that are loaded
 }
 
 export interface Tree {
@@ -28,33 +30,32 @@ export interface Tree {
   start: number;
   end: number;
   total: number; // events of the session, on the server
-  truncated: boolean;
+  truncated: boolean; // there are events that are not loaded
   touched: string;
 }
 
+/** Events of a session that are not loaded: they stand below parent, directly behind after or first. */
+export interface Gap {
+  parent: Node;
+  after: Node | null;
+  events: number;
+}
+
 /** Builds the tree of an answer of GET /v1/sessions/{id}/tree. */
-export function readTree(answer: TreeAnswer): Tree {
-  const at = new Map(answer.columns.map((name, i) => [name, i]));
-  const column = (name: string) => at.get(name) ?? -1;
-  const c = {
-    id: column("event_id"), parent: column("parent"), type: column("type"), name: column("name"), start: column("start_time"),
-    duration: column("duration"), state: column("state"), error: column("error"), tokens: column("tokens"), cost: column("cost"),
-    children: column("children"), below: column("below"), note: column("note"),
-  };
+export function readTree(answer: GetSessionTreeAnswer): Tree {
+  const read = rowReader(answer);
   const nodes: Node[] = [];
   const byId = new Map<string, Node>();
   for (const row of answer.rows) {
-    const parentAt = row[c.parent] as number;
+    const { node, parent: parentAt } = read(row);
     const parent = parentAt >= 0 ? nodes[parentAt] ?? null : null;
-    const start = row[c.start] as number;
-    const duration = row[c.duration] as number;
-    const node: Node = {
-      id: row[c.id] as string, parent, children: [], depth: parent ? parent.depth + 1 : 0, type: row[c.type] as EventType,
-      name: row[c.name] as string, start, end: start + duration, duration, running: row[c.state] === "running",
-      error: row[c.error] as string | null, tokens: row[c.tokens] as number | null, cost: row[c.cost] as number | null,
-      childCount: row[c.children] as number, below: row[c.below] as number, note: (row[c.note] as Node["note"] | null) ?? "", errorsBelow: 0,
-    };
-    parent?.children.push(node);
+    if (parent) {
+      const before = parent.children.at(-1);
+      node.parent = parent;
+      node.depth = parent.depth + 1;
+      node.at = before ? endOf(before) : 0;
+      parent.children.push(node);
+    }
     nodes.push(node);
     byId.set(node.id, node);
   }
@@ -63,7 +64,52 @@ export function readTree(answer: TreeAnswer): Tree {
   return finish(root, nodes, byId, answer);
 }
 
-function finish(root: Node, nodes: Node[], byId: Map<string, Node>, answer: TreeAnswer): Tree {
+/** Returns what reads a row of an answer: as a node that stands nowhere yet, and the place of its parent's row. */
+export function rowReader(answer: GetSessionTreeAnswer): (row: unknown[]) => { node: Node; parent: number } {
+  const at = new Map(answer.columns.map((name, i) => [name, i]));
+  const column = (name: string) => at.get(name) ?? -1;
+  const c = {
+    id: column("event_id"), parent: column("parent"), type: column("type"), name: column("name"), start: column("start_time"),
+    duration: column("duration"), state: column("state"), error: column("error"), tokens: column("tokens"), cost: column("cost"),
+    children: column("children"), below: column("below"), note: column("note"),
+  };
+  return (row) => {
+    const start = row[c.start] as number;
+    const duration = row[c.duration] as number;
+    const node: Node = {
+      id: row[c.id] as string, parent: null, children: [], depth: 0, type: row[c.type] as EventType,
+      name: row[c.name] as string, start, end: start + duration, duration, running: row[c.state] === "running",
+      error: row[c.error] as string | null, tokens: row[c.tokens] as number | null, cost: row[c.cost] as number | null,
+      childCount: row[c.children] as number, below: row[c.below] as number, at: 0, used: 0, note: (row[c.note] as Node["note"] | null) ?? "", errorsBelow: 0,
+    };
+    return { node, parent: row[c.parent] as number };
+  };
+}
+
+/** Where the events of a node end among those below its parent. */
+export const endOf = (node: Node) => node.at + 1 + node.below;
+
+/** How many events are missing between the i-th of some siblings and the one before it. */
+const missingBefore = (siblings: Node[], i: number) => Math.max(0, siblings[i]!.at - (i > 0 ? endOf(siblings[i - 1]!) : 0));
+
+/** Reports whether nothing of what stands below a node is loaded. */
+export const unloaded = (node: Node) => node.children.length === 0 && node.childCount > 0;
+
+/** Returns which events directly below a node, and below those, are not loaded. */
+export function gapsOf(parent: Node): Gap[] {
+  const gaps: Gap[] = [];
+  parent.children.forEach((_, i) => {
+    const events = missingBefore(parent.children, i);
+    if (events > 0) gaps.push({ parent, after: parent.children[i - 1] ?? null, events });
+  });
+  const last = parent.children.at(-1);
+  const left = parent.below - (last ? endOf(last) : 0);
+  if (left > 0) gaps.push({ parent, after: last ?? null, events: left });
+  return gaps;
+}
+
+/** Makes the tree of nodes that stand in order, with what is counted over all of them. */
+export function finish(root: Node, nodes: Node[], byId: Map<string, Node>, answer: { total: number; truncated: boolean; touched: string }): Tree {
   let start = Infinity;
   let end = -Infinity;
   for (let i = nodes.length - 1; i >= 0; i--) {
@@ -81,7 +127,7 @@ function finish(root: Node, nodes: Node[], byId: Map<string, Node>, answer: Tree
 }
 
 /** Applies an answer with changes (since) to a tree, and returns the new tree. */
-export function applyChanges(tree: Tree, answer: TreeAnswer): Tree {
+export function applyChanges(tree: Tree, answer: GetSessionTreeAnswer): Tree {
   const at = new Map(answer.columns.map((name, i) => [name, i]));
   const rows = new Map<string, unknown[]>();
   for (const node of tree.nodes) rows.set(node.id, rowOf(node));
@@ -123,7 +169,11 @@ export interface Row {
   folded: boolean;
   group: Node[] | null; // the siblings of a group, the first of which is node
   grey: boolean; // shown only because something below it matches
+  gap: Gap | null; // in the place of events that are not loaded; node is their parent
 }
+
+/** What tells a row from all others. */
+export const rowKey = (row: Row) => (row.gap ? `${row.node.id}>${row.gap.after?.id ?? ""}` : row.node.id);
 
 export interface Show {
   folded: ReadonlySet<string>;
@@ -135,38 +185,46 @@ export interface Show {
 /** The least number of siblings alike that are folded into one row. */
 export const groupFrom = 5;
 
-/** Returns the rows to show, in order. What does not match is left out, but for the ancestors of what does. */
+/** Returns the rows to show, in order. What does not match is left out, but for the ancestors of what does, and so are gaps. */
 export function visibleRows(tree: Tree, show: Show): Row[] {
   const keep = show.match ? matching(tree, show.match) : null;
   const rows: Row[] = [];
   const stack: Row[] = [];
-  const push = (nodes: Node[], depth: number) => {
+  const folded = (node: Node) => show.folded.has(node.id) || unloaded(node);
+  const push = (nodes: Node[], depth: number, parent: Node | null) => {
     const list: Row[] = [];
+    const gaps = keep || !parent || !tree.truncated || nodes.length === 0 ? [] : gapsOf(parent);
+    let next = 0;
+    const skip = (after: Node | null) => {
+      if (next < gaps.length && gaps[next]!.after === after) list.push({ node: parent!, depth, folded: false, group: null, grey: false, gap: gaps[next++]! });
+    };
     for (let i = 0; i < nodes.length; i++) {
       const node = nodes[i]!;
+      skip(nodes[i - 1] ?? null);
       if (keep && !keep.has(node)) continue;
       if (show.group && !keep) {
         const group = alike(nodes, i);
         if (group.length >= groupFrom && !show.opened.has(node.id)) {
-          list.push({ node, depth, folded: true, group, grey: false });
+          list.push({ node, depth, folded: true, group, grey: false, gap: null });
           i += group.length - 1;
           continue;
         }
         if (group.length >= groupFrom) {
-          for (const one of group) list.push({ node: one, depth, folded: show.folded.has(one.id), group: null, grey: false });
+          for (const one of group) list.push({ node: one, depth, folded: folded(one), group: null, grey: false, gap: null });
           i += group.length - 1;
           continue;
         }
       }
-      list.push({ node, depth, folded: show.folded.has(node.id), group: null, grey: keep !== null && !show.match!(node) });
+      list.push({ node, depth, folded: folded(node), group: null, grey: keep !== null && !show.match!(node), gap: null });
     }
+    skip(nodes.at(-1) ?? null);
     for (let i = list.length - 1; i >= 0; i--) stack.push(list[i]!);
   };
-  push([tree.root], 0);
+  push([tree.root], 0, null);
   while (stack.length > 0) {
     const row = stack.pop()!;
     rows.push(row);
-    if (!row.folded && !row.group) push(row.node.children, row.depth + 1);
+    if (!row.folded && !row.group && !row.gap) push(row.node.children, row.depth + 1, row.node);
   }
   return rows;
 }
@@ -177,7 +235,7 @@ function alike(nodes: Node[], i: number): Node[] {
   const plain = (n: Node) => n.children.length === 0 && n.childCount === 0 && !n.error && !n.running;
   if (!plain(first)) return [first];
   let end = i + 1;
-  while (end < nodes.length && plain(nodes[end]!) && nodes[end]!.name === first.name && nodes[end]!.type === first.type) end++;
+  while (end < nodes.length && missingBefore(nodes, end) === 0 && plain(nodes[end]!) && nodes[end]!.name === first.name && nodes[end]!.type === first.type) end++;
   return nodes.slice(i, end);
 }
 

@@ -1,7 +1,11 @@
 // What a person may do with an event: say whether it was good, put it into a dataset, copy it, delete it.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, serverAddress, text } from "../api/client.ts";
-import type { EventPage, EventRow, TreeAnswer } from "../api/types.ts";
+import { searchFields } from "../api/search.ts";
+import type {
+  CreateDatapointBody, CreateDatasetAnswer, CreateDatasetBody, Event, GetSessionTreeAnswer, ListDatasetsAnswer, ListMetricLibraryAnswer, ListMetricsAnswer,
+  RunMetricAnswer, UpdateEventBody,
+} from "../api/types.gen.ts";
 import { addCommands } from "../app/keymap.ts";
 import { go, href } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
@@ -11,7 +15,7 @@ import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
 
 interface Props {
-  event: EventRow;
+  event: Event;
   session: string;
   onChange: () => void;
 }
@@ -24,7 +28,7 @@ export function Annotate({ event, session, onChange }: Props) {
   const rate = async (value: boolean) => {
     setProblem("");
     try {
-      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, feedback: { rating: rating === value ? null : value } } });
+      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, feedback: { rating: rating === value ? null : value } } satisfies UpdateEventBody });
       onChange();
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
@@ -60,13 +64,13 @@ export function Annotate({ event, session, onChange }: Props) {
   );
 }
 
-function Comment({ event, onClose, onChange }: { event: EventRow; onClose: () => void; onChange: () => void }) {
+function Comment({ event, onClose, onChange }: { event: Event; onClose: () => void; onChange: () => void }) {
   const [comment, setComment] = useState(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
   const [score, setScore] = useState("");
   const [metric, setMetric] = useState("");
   const [problem, setProblem] = useState("");
   const save = async () => {
-    const body: Record<string, unknown> = { event_id: event.event_id, feedback: { comment } };
+    const body: UpdateEventBody = { event_id: event.event_id, feedback: { comment } };
     if (metric.trim() !== "") body.metrics = { [metric.trim()]: score.trim() !== "" && !Number.isNaN(Number(score)) ? Number(score) : score };
     try {
       await call("v1/events", { method: "PUT", body });
@@ -92,18 +96,14 @@ function Comment({ event, onClose, onChange }: { event: EventRow; onClose: () =>
   );
 }
 
-interface Metric { name: string; type: string; criteria: unknown; description?: string; metric_id?: string; id?: string }
-
-interface MetricAnswer { success: boolean; loading?: boolean; result: unknown; explanation?: string; passed?: boolean; failure?: string }
-
 /** Runs a metric of the project, or a ready-made one, over the event, and keeps its score if somebody wants it. */
-function RunMetric({ event, onClose, onChange }: { event: EventRow; onClose: () => void; onChange: () => void }) {
+function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => void; onChange: () => void }) {
   const metrics = useLoaded("metrics", async (signal) => {
-    const [own, ready] = await Promise.all([call<{ metrics: Metric[] }>("v1/metrics", { signal }), call<{ metrics: Metric[] }>("v1/metrics/library", { signal })]);
+    const [own, ready] = await Promise.all([call<ListMetricsAnswer>("v1/metrics", { signal }), call<ListMetricLibraryAnswer>("v1/metrics/library", { signal })]);
     return { own: own.metrics, ready: ready.metrics };
   });
   const [chosen, setChosen] = useState("");
-  const [answer, setAnswer] = useState<MetricAnswer | null>(null);
+  const [answer, setAnswer] = useState<RunMetricAnswer | null>(null);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
   const [kept, setKept] = useState(false);
@@ -117,7 +117,7 @@ function RunMetric({ event, onClose, onChange }: { event: EventRow; onClose: () 
     setKept(false);
     try {
       const definition = own ? Object.fromEntries(Object.entries(own).filter(([k]) => runFields.has(k))) : { from: ready!.name };
-      setAnswer(await call<MetricAnswer>("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
+      setAnswer(await call<RunMetricAnswer>("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
@@ -126,7 +126,7 @@ function RunMetric({ event, onClose, onChange }: { event: EventRow; onClose: () 
   const keep = async () => {
     const name = metric!.name;
     try {
-      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, metrics: { [name]: answer!.result, ...(answer!.explanation ? { [`${name}_explanation`]: answer!.explanation } : {}) } } });
+      await call("v1/events", { method: "PUT", body: { event_id: event.event_id, metrics: { [name]: answer!.result, ...(answer!.explanation ? { [`${name}_explanation`]: answer!.explanation } : {}) } } satisfies UpdateEventBody });
       setKept(true);
       onChange();
     } catch (e) {
@@ -168,10 +168,8 @@ function RunMetric({ event, onClose, onChange }: { event: EventRow; onClose: () 
 /** The fields of a metric that a run of it takes; the others say when it runs by itself. */
 const runFields = new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 
-interface Dataset { id?: string; dataset_id?: string; name: string }
-
-function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void }) {
-  const list = useLoaded("datasets", (signal) => call<{ datasets: Dataset[] }>("v1/datasets?limit=200", { signal }));
+function AddToDataset({ event, onClose }: { event: Event; onClose: () => void }) {
+  const list = useLoaded("datasets", (signal) => call<ListDatasetsAnswer>("v1/datasets?limit=200", { signal }));
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
@@ -181,16 +179,15 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
   const paths = useMemo(() => pathsOf(event), [event]);
   const inputs = mapped(event, from, "input");
   const truth = mapped(event, expected, "output");
-  const idOf = (d: Dataset) => d.id ?? d.dataset_id ?? "";
   const save = async () => {
     setProblem("");
     try {
       let dataset = chosen;
       if (dataset === "") {
-        const made = await call<{ inserted_id?: string; result?: { insertedId: string }; id?: string; dataset_id?: string }>("v1/datasets", { method: "POST", body: { name: name.trim() } });
-        dataset = made.inserted_id ?? made.result?.insertedId ?? made.dataset_id ?? made.id ?? "";
+        const made = await call<CreateDatasetAnswer>("v1/datasets", { method: "POST", body: { name: name.trim() } satisfies CreateDatasetBody });
+        dataset = made.result.insertedId;
       }
-      await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } });
+      await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } satisfies CreateDatapointBody });
       setDone(true);
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
@@ -204,7 +201,7 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
           <label>Dataset
             <select class="input" value={chosen} onChange={(e) => setChosen(e.currentTarget.value)}>
               <option value="">A new one…</option>
-              {(list.value?.datasets ?? []).map((d) => <option key={idOf(d)} value={idOf(d)}>{d.name}</option>)}
+              {(list.value?.datasets ?? []).map((d) => <option key={d.id} value={d.id}>{d.name}</option>)}
             </select>
           </label>
         )}
@@ -231,19 +228,19 @@ function AddToDataset({ event, onClose }: { event: EventRow; onClose: () => void
 }
 
 /** What a datapoint gets of an event: the value at a path, or nothing. Datapoints hold objects: anything else becomes a member of one. */
-function mapped(event: EventRow, path: string, name: string): Record<string, unknown> {
+function mapped(event: Event, path: string, name: string): Record<string, unknown> {
   const v = path.trim() === "" ? undefined : valueAt(event, path.trim());
   if (typeof v === "object" && v !== null && !Array.isArray(v)) return v as Record<string, unknown>;
   return v === undefined || v === null ? {} : { [name]: v };
 }
 
-function Delete({ event, session, onClose }: { event: EventRow; session: string; onClose: () => void }) {
+function Delete({ event, session, onClose }: { event: Event; session: string; onClose: () => void }) {
   const [problem, setProblem] = useState("");
   const isSession = event.event_id === session;
   // What would go, counted before anything does.
-  const counted = useLoaded(session, (signal) => call<TreeAnswer>(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal }));
+  const counted = useLoaded(session, (signal) => call<GetSessionTreeAnswer>(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal }));
   const below = useLoaded(isSession ? null : event.event_id, async (signal) =>
-    (await call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], projections: ["event_id"], limit: 1 } })).totalEvents);
+    (await searchFields(["event_id"], [], { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], limit: 1 }, signal)).totalEvents);
   const remove = async () => {
     try {
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
@@ -273,7 +270,7 @@ function Delete({ event, session, onClose }: { event: EventRow; session: string;
 }
 
 /** The paths in an event that a datapoint may be made of, at most 200, three levels deep. */
-function pathsOf(event: EventRow): string[] {
+function pathsOf(event: Event): string[] {
   const out: string[] = [];
   const walk = (v: unknown, path: string, depth: number) => {
     if (out.length >= 200 || v === undefined || v === null) return;

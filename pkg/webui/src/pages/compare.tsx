@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import { loadPreviews, previewOf, readEvent } from "../api/cache.ts";
-import type { EventRow, SessionPage, TreeAnswer } from "../api/types.ts";
+import { searchSessions } from "../api/search.ts";
+import type { Event, Filter, GetSessionTreeAnswer } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { foldAlike, nextDifference, pairTrees, type Pair } from "../model/diverge.ts";
@@ -20,7 +21,7 @@ export function ComparePage() {
   const { params } = route.value;
   const [left, right] = [params.get("left") ?? "", params.get("right") ?? ""];
   const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal) =>
-    Promise.all([left, right].map(async (id) => readTree(await call<TreeAnswer>(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal })))));
+    Promise.all([left, right].map(async (id) => readTree(await call<GetSessionTreeAnswer>(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal })))));
   if (!left || !right) return <Choose left={left} />;
   if (trees.error) return <div class="page"><Problem error={trees.error} retry={trees.reload} /></div>;
   if (!trees.value || trees.loading) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
@@ -31,10 +32,10 @@ export function ComparePage() {
 function Choose({ left }: { left: string }) {
   const [id, setId] = useState("");
   const found = useLoaded(left || "none", async (signal) => {
-    const search = (filters: object[]) => call<SessionPage>("v1/sessions/search", { method: "POST", signal, body: { filters, limit: 20 } });
+    const search = (filters: Filter[]) => searchSessions({ filters, limit: 20 }, signal);
     const all = await search([]);
     if (!left) return all.sessions;
-    const own = await call<EventRow>(`v1/events/${encodeURIComponent(left)}?children=none`, { signal });
+    const own = await call<Event>(`v1/events/${encodeURIComponent(left)}?children=none`, { signal });
     const alike = await search([{ field: "event_name", operator: "is", value: own.event_name }]);
     return [...new Map([...alike.sessions, ...all.sessions].map((s) => [s.session_id, s])).values()].filter((s) => s.session_id !== left);
   });
@@ -213,7 +214,7 @@ function PairPanel({ pair, ids }: { pair: Pair; ids: [string, string] }) {
   const node = (pair.left ?? pair.right)!;
   const left = events.value?.[0] ?? null;
   const right = events.value?.[1] ?? null;
-  const written = (e: EventRow | null, field: (typeof fields)[number]) => { const v = e?.[field]; return v === undefined || v === null || (typeof v === "object" && Object.keys(v).length === 0) ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2); };
+  const written = (e: Event | null, field: (typeof fields)[number]) => { const v = e?.[field]; return v === undefined || v === null || (typeof v === "object" && Object.keys(v).length === 0) ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2); };
   return (
     <aside class="detail compare-panel" aria-label="The events">
       <header>

@@ -1,8 +1,8 @@
 // What filter bars complete and facets count: fields that events have, and values that occur.
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import type { ApiFilter } from "../api/types.ts";
-import { compile, isEventField, shortNames, withValues } from "../model/filter.ts";
+import type { Filter, ListEventValuesAnswer, ListEventValuesBody, Schema } from "../api/types.gen.ts";
+import { compile, isEventField, isTotal, shortNames, withValues } from "../model/filter.ts";
 import type { Facet, FacetValues } from "../parts/facets.tsx";
 import { dateRange } from "../parts/range.tsx";
 
@@ -26,10 +26,7 @@ export const ownFacets: Record<Of, Facet[]> = {
   ],
 };
 
-interface Field {
-  name: string;
-  event_type: string;
-}
+type Field = Schema["fields"][number];
 
 let known: Promise<Field[]> | null = null;
 let knownAt = 0;
@@ -38,7 +35,7 @@ let knownAt = 0;
 function schema(): Promise<Field[]> {
   if (!known || Date.now() - knownAt > 60_000) {
     knownAt = Date.now();
-    known = call<{ fields: Field[] }>("v1/events/schema").then((s) => s.fields, () => { known = null; return []; });
+    known = call<Schema>("v1/events/schema").then((s) => s.fields, () => { known = null; return []; });
   }
   return known;
 }
@@ -56,33 +53,29 @@ export function useFields(of: Of): { paths: string[]; names: string[] } {
   return { paths, names: [...ownNames[of], ...(of === "events" ? all : [...paths, ...all.map((p) => `event.${p}`)])] };
 }
 
-interface Answer {
-  values: { value: unknown; count: number }[];
-  complete: boolean;
-}
-
 /** The values of a field that begin with what was typed, with how often each occurs. */
 export async function valuesOf(of: Of, field: string, typed: string): Promise<{ value: string; count: number }[]> {
   return (await ask(of, field, typed, 20, [], undefined)).values;
 }
 
 /** The values of a field among what a list shows: with its filters, but for what they ask of the field itself. */
-export async function facetValues(of: Of, field: string, query: string, also: ApiFilter[], range: string, limit: number, signal: AbortSignal): Promise<FacetValues> {
+export async function facetValues(of: Of, field: string, query: string, also: Filter[], range: string, limit: number, signal: AbortSignal): Promise<FacetValues> {
   const { filters, eventFilters } = compile(withValues(query, field, []), of);
   if (of === "events") return { ...(await ask(of, field, "", limit, [...also, ...filters], range, signal)), counted: true };
   if (field.startsWith("event.")) return { ...(await ask(of, field, "", limit, eventFilters, range, signal)), counted: false };
-  const own = filters.filter((f) => "any" in f || !f.field.startsWith("totals."));
+  const own = filters.filter((f) => "any" in f || !isTotal(f.field));
   return { ...(await ask(of, field, "", limit, own, range, signal)), counted: own.length === filters.length && eventFilters.length === 0 };
 }
 
-async function ask(of: Of, field: string, prefix: string, limit: number, filters: ApiFilter[], range?: string, signal?: AbortSignal): Promise<{ values: { value: string; count: number }[]; complete: boolean }> {
+async function ask(of: Of, field: string, prefix: string, limit: number, filters: Filter[], range?: string, signal?: AbortSignal): Promise<{ values: { value: string; count: number }[]; complete: boolean }> {
   const inEvent = of === "sessions" && field.startsWith("event.");
   const name = inEvent ? field.replace(/^event\./, "") : field;
   const path = Object.hasOwn(shortNames, name) ? shortNames[name]! : name;
   if (!isEventField(path) || path.endsWith(".")) return { values: [], complete: true };
   // The type spares the server what cannot have the field: models and providers are those of model calls.
   const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
-  const all = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
-  const answer = await call<Answer>("v1/events/values", { method: "POST", body: { field: path, prefix, filters: all, limit, ...(range ? { dateRange: dateRange(range) } : {}) }, signal });
-  return { values: answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count })), complete: answer.complete };
+  const all: Filter[] = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
+  const body: ListEventValuesBody = { field: path, prefix, filters: all, limit, ...(range ? { dateRange: dateRange(range) } : {}) };
+  const answer = await call<ListEventValuesAnswer>("v1/events/values", { method: "POST", body, signal });
+  return { values: answer.values, complete: answer.complete };
 }

@@ -1,8 +1,9 @@
 // The list of events, or of completions: those of model calls.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { call, isAbort } from "../api/client.ts";
+import { isAbort } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
-import type { ApiFilter, EventPage, EventRow } from "../api/types.ts";
+import { searchEvents, searchFields, type EventPage } from "../api/search.ts";
+import type { EventSearch, Filter } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { eventColumns } from "../model/export.ts";
@@ -23,13 +24,18 @@ import { ViewsMenu } from "./views.tsx";
 import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
 
 const pageSize = 100;
-const projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
+/** What the list reads of events: fields, and paths in others. */
+const rowFields = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metrics"] as const;
+const rowPaths = ["metadata.cost", "metadata.total_tokens", "user_properties.user_id"];
 
-const completionsOnly: ApiFilter[] = [{ field: "event_type", operator: "is", value: "model" }];
-const none: ApiFilter[] = [];
+type Page = EventPage<(typeof rowFields)[number]>;
+type Row = Page["events"][number];
+
+const completionsOnly: Filter[] = [{ field: "event_type", operator: "is", value: "model" }];
+const none: Filter[] = [];
 
 interface State {
-  rows: EventRow[];
+  rows: Row[];
   total: number;
   cursor: string | null;
   took: number;
@@ -40,7 +46,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
-  const sort = params.get("sort") ?? "start";
+  const sort = (params.get("sort") ?? "start") as NonNullable<EventSearch["sort"]>; // of another one the server says what is wrong
   const ascending = params.get("order") === "asc";
   const selected = params.get("s");
   const compiled = useMemo(() => compile(query, "events"), [query]);
@@ -56,8 +62,11 @@ export function EventsPage({ completions }: { completions: boolean }) {
 
   const fields = useFields("events");
 
-  const ask = (cursor: string | null, signal: AbortSignal, limit = pageSize, whole = false) =>
-    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...(cursor === null ? {} : { cursor, total: "none" }), ...(whole ? {} : { projections: [...new Set([...projections, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))])] }) } });
+  const body = (cursor: string | null, limit: number): EventSearch => ({
+    filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...(cursor === null ? {} : { cursor, total: "none" }),
+  });
+  const ask = (cursor: string | null, signal: AbortSignal): Promise<Page> =>
+    searchFields(rowFields, [...rowPaths, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize), signal);
 
   useEffect(() => {
     if (compiled.problem) return;
@@ -68,7 +77,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     const began = performance.now();
     ask(null, mine.signal).then(
       (answer) => {
-        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key });
+        setState({ rows: answer.events, total: answer.totalEvents ?? 0, cursor: answer.next_cursor ?? null, took: performance.now() - began, key });
         setError(null);
         setLoading(false);
       },
@@ -120,12 +129,12 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value }), s: null });
   const now = Date.now();
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const standard: Column<EventRow>[] = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
+  const standard: Column<Row>[] = [
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
     { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
+    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
+    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
@@ -144,7 +153,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     stop.current = mine;
     let cursor: string | null = null;
     do {
-      const answer: EventPage = await ask(cursor, mine.signal, 1000, true);
+      const answer: EventPage = await searchEvents(body(cursor, 1000), mine.signal);
       yield answer.events;
       cursor = answer.next_cursor ?? null;
     } while (cursor);
@@ -196,7 +205,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
   );
 }
 
-function Peek({ id, row, onClose, onOpen, onFilter }: { id: string; row: EventRow | null; onClose: () => void; onOpen: () => void; onFilter: (field: string, value: string, exclude: boolean) => void }) {
+function Peek({ id, row, onClose, onOpen, onFilter }: { id: string; row: Row | null; onClose: () => void; onOpen: () => void; onFilter: (field: string, value: string, exclude: boolean) => void }) {
   const rested = useRested(id, 80);
   const event = useLoaded(rested, (signal) => readEvent(rested, signal));
   const current = event.value?.event_id === id ? event.value : null;

@@ -1,15 +1,11 @@
 // How many there were over time, above a list. Dragging over it narrows the range.
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import type { ApiFilter } from "../api/types.ts";
+import type { ChartEventsAnswer, Filter } from "../api/types.gen.ts";
+import { ticks } from "../model/clock.ts";
 import * as format from "../model/format.ts";
 import { useLoaded } from "../parts/common.tsx";
 import { bounds } from "../parts/range.tsx";
-
-interface ChartAnswer {
-  events: { bucket: string; value: number | null }[];
-  bucket: string; // its name
-}
 
 /** How long the buckets are that have names, in milliseconds; those of other names say it: 10s, 30m, 3h. */
 const named: Record<string, number> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
@@ -19,7 +15,7 @@ function lengthOf(bucket: string): number {
   return named[bucket] ?? (unit ? Number.parseInt(bucket) * unit : 3_600_000);
 }
 
-export function Histogram({ range, filters, onRange, turn }: { range: string; filters: ApiFilter[]; onRange: (range: string) => void; turn: number }) {
+export function Histogram({ range, filters, onRange, turn }: { range: string; filters: Filter[]; onRange: (range: string) => void; turn: number }) {
   const now = useRef(Date.now());
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
@@ -27,10 +23,17 @@ export function Histogram({ range, filters, onRange, turn }: { range: string; fi
   const chart = useLoaded(key, async (signal) => {
     now.current = Date.now();
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return call<ChartAnswer>(`v1/events/chart?${params}`, { signal });
+    return call<ChartEventsAnswer>(`v1/events/chart?${params}`, { signal });
   });
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const box = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(1000);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry!.contentRect.width)));
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, [from === null]);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
   const bucket = chart.value?.bucket ?? "hour";
@@ -60,6 +63,10 @@ export function Histogram({ range, filters, onRange, turn }: { range: string; fi
         })}
         {drag && <rect class="drag" x={Math.min(x(drag[0]), x(drag[1]))} y="0" width={Math.abs(x(drag[1]) - x(drag[0]))} height="48" />}
       </svg>
+      <div class="scale" aria-hidden="true">
+        {ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => <span key={t.at} style={{ left: `${x(t.at) / 10}%` }}>{t.label}</span>)}
+      </div>
+      {points.length > 0 && <span class="most" aria-hidden="true">{format.short(most)}</span>}
     </div>
   );
 }

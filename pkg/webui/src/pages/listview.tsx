@@ -2,7 +2,7 @@
 // what is filtered.
 import { signal } from "@preact/signals";
 import { isAbort } from "../api/client.ts";
-import type { ApiFilter } from "../api/types.ts";
+import type { Filter } from "../api/types.gen.ts";
 import { route, setParams } from "../app/router.ts";
 import { columnLabel, readColumns, valueAt, writeColumns } from "../model/columns.ts";
 import { valuesIn, withValues } from "../model/filter.ts";
@@ -36,7 +36,7 @@ export function toggleFacets(): void {
 }
 
 /** The facets beside a list. Those that were added are in the address. */
-export function ListFacets({ of, query, also, range, turn, paths }: { of: "sessions" | "events"; query: string; also: ApiFilter[]; range: string; turn: number; paths: string[] }) {
+export function ListFacets({ of, query, also, range, turn, paths }: { of: "sessions" | "events"; query: string; also: Filter[]; range: string; turn: number; paths: string[] }) {
   const added = readColumns(route.value.params.get("facets")) ?? [];
   const set = (next: string[]) => setParams({ facets: writeColumns(next) }, true);
   return (

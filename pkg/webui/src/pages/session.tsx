@@ -1,17 +1,19 @@
 // A session in six readings of one selection: tree, timeline, graph, trajectory, thread, transcript.
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import { follow } from "../api/live.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
-import type { EventPage, EventRow, TreeAnswer } from "../api/types.ts";
+import { searchFields } from "../api/search.ts";
+import type { Event, SearchSessionsAnswer, SessionSummary } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
-import { go, href, route, setParams } from "../app/router.ts";
+import { go, href, route, setParams, settled } from "../app/router.ts";
 import { theme } from "../app/theme.ts";
 import { addTerm } from "../model/filter.ts";
 import * as format from "../model/format.ts";
 import { thread, transcript, type ThreadItem } from "../model/thread.ts";
-import { idleTimes, wholeRange, type Range } from "../model/timeline.ts";
-import { applyChanges, criticalPath, foldedBelow, pathTo, readTree, visibleRows, type Node, type Row, type Tree } from "../model/tree.ts";
+import { busyTimes } from "../model/graph.ts";
+import { idleTimes, narrow, overlaps, readRange, readTime, wholeRange, writeRange, writeTime, type Range } from "../model/timeline.ts";
+import { criticalPath, foldedBelow, pathTo, unloaded, visibleRows, type Gap, type Node, type Row, type Tree } from "../model/tree.ts";
+import { firstGap } from "../model/treewindow.ts";
 import { markWords } from "../parts/highlight.ts";
 import { Copy, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { EventTitle, EventView } from "../parts/eventview.tsx";
@@ -20,12 +22,14 @@ import { Icon } from "../parts/icon.tsx";
 import { MessageCard } from "../parts/messages.tsx";
 import { Scores } from "../parts/scores.tsx";
 import { Minimap, minimapFrom } from "../parts/minimap.tsx";
+import { Needle, useNeedleMarks } from "../parts/needle.tsx";
 import { TimelineView } from "../parts/timelineview.tsx";
 import { TranscriptView } from "../parts/transcriptview.tsx";
 import { TreeView } from "../parts/treeview.tsx";
 import { Annotate } from "./annotate.tsx";
 import { neighbour } from "./listview.tsx";
 import { judgeOf, maxScored, shownScore, useScores, type SessionScores } from "./sessionscores.ts";
+import { maxLoaded, partRows, useTree, type TreeParts } from "./sessiontree.ts";
 
 const views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"] as const;
 type View = (typeof views)[number];
@@ -33,56 +37,10 @@ type View = (typeof views)[number];
 const none: ReadonlySet<string> = new Set();
 const coarse = matchMedia("(pointer: coarse)");
 
-/** How often a session is read again at most, and how often one that runs without a stream, in milliseconds. */
-const growGap = 500;
-const growEvery = 1500;
-
 export function SessionPage({ id }: { id: string }) {
   const { params } = route.value;
   const view: View = views.find((v) => v === params.get("view")) ?? "tree";
-  const [tree, setTree] = useState<Tree | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [turn, setTurn] = useState(0);
-  const known = useRef<Tree | null>(null);
-
-  useEffect(() => {
-    const stop = new AbortController();
-    let unfollow = () => {};
-    known.current = null;
-    setTree(null);
-    setError(null);
-    const path = `v1/sessions/${encodeURIComponent(id)}/tree`;
-    const load = async () => {
-      try {
-        const before = known.current;
-        performance.mark("session:asked");
-        const answer = await call<TreeAnswer>(before ? `${path}?since=${before.touched}` : path, { signal: stop.signal });
-        performance.mark("session:received");
-        let next = before;
-        if (answer.since && before) {
-          for (const row of answer.rows) forget(row[0] as string);
-          if (answer.rows.length > 0 || (answer.removed?.length ?? 0) > 0) next = applyChanges(before, answer);
-        } else {
-          next = readTree(answer);
-        }
-        if (next !== before) {
-          known.current = next;
-          setTree(next);
-        }
-      } catch (e) {
-        if (!stop.signal.aborted && !known.current) setError(e);
-      }
-      const now = known.current;
-      return now !== null && (Date.now() - now.end < 60_000 || now.nodes.some((n) => n.running));
-    };
-    void load().then((young) => {
-      if (!stop.signal.aborted && known.current) unfollow = follow(id, { gap: growGap, every: growEvery, likely: young, read: load });
-    });
-    return () => {
-      stop.abort();
-      unfollow();
-    };
-  }, [id, turn]);
+  const { tree, error, retry, parts } = useTree(id, params.get("e"));
 
   useEffect(() => {
     const beside = (by: number) => {
@@ -95,28 +53,36 @@ export function SessionPage({ id }: { id: string }) {
     ]);
   }, [id, view]);
 
-  if (error) return <div class="page"><Problem error={error} retry={() => setTurn((n) => n + 1)} /></div>;
+  if (error) return <div class="page"><Problem error={error} retry={retry} /></div>;
   if (!tree) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
-  return <Session tree={tree} id={id} view={view} />;
+  return <Session tree={tree} parts={parts} id={id} view={view} />;
 }
 
-function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
+function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: string; view: View }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = (selectedId && tree.byId.get(selectedId)) || null;
   const [folded, setFolded] = useState<ReadonlySet<string>>(none);
   const [opened, setOpened] = useState<ReadonlySet<string>>(none);
   const [turn, redraw] = useState(0);
-  const [needle, setNeedle] = useState<number | null>(null);
+  const needle = useMemo(() => new Needle(), []);
   const whole = useMemo(() => wholeRange(tree), [tree]);
   const idle = useMemo(() => (view === "timeline" ? idleTimes(tree) : []), [tree, view]);
-  const [zoomed, setZoomed] = useState<Range | null>(null);
+  const [zoomed, setZoomed] = useState<Range | null>(() => readRange(params.get("range"), whole));
+  const onRange = (r: Range) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r);
+  const onTime = (time: number) => setParams({ t: writeTime(time) }, true);
+  useEffect(() => { // browsers refuse addresses that change too fast
+    const next = zoomed && writeRange(zoomed);
+    if (next === route.value.params.get("range")) return;
+    const timer = setTimeout(() => { if (settled()) setParams({ range: next }, true); }, 200);
+    return () => clearTimeout(timer);
+  }, [zoomed]);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
   const critical = useMemo(() => (showCritical ? criticalPath(tree) : null), [tree, showCritical]);
-  const longest = useMemo(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
+  const longest = useMemo(() => tree.nodes.reduce((most, n) => Math.max(most, n.duration), 1), [tree]);
   const rowHeight = coarse.matches ? 44 : view === "timeline" ? 24 : 26;
 
   const scores = useScores(id);
@@ -126,8 +92,27 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   const rows = useMemo(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
   useEffect(() => { performance.mark("session:shown"); }, []);
 
-  const select = useCallback((event: string) => setParams({ e: event }, true), []);
+  const part = useMemo(() => narrow(tree, zoomed), [tree, zoomed]);
+  const pinned = readTime(params.get("t"));
+  useLayoutEffect(() => { needle.resting.value = pinned ?? selected?.start ?? null; }, [pinned, selected?.start]);
+  const reading = useRef<HTMLDivElement>(null);
+  const busy = useMemo(() => (view === "graph" ? busyTimes(part) : null), [part, view]);
+  const timesOf = useCallback((event: string): Range[] => {
+    const node = busy ? null : tree.byId.get(event);
+    return busy?.get(event) ?? (node ? [node] : []);
+  }, [tree, busy]);
+  useNeedleMarks(reading, needle, useCallback((event: string, time: number) => timesOf(event).some((r) => r.start <= time && time <= r.end), [timesOf]));
+
+  const select = useCallback((event: string) => setParams({ e: event, t: null }, true), []);
+  useEffect(() => {
+    if (selectedId && !tree.byId.has(selectedId)) parts.around(selectedId);
+  }, [selectedId, tree, parts.loading]);
   const toggle = (row: Row, deep: boolean) => {
+    if (row.gap || unloaded(row.node)) {
+      setFolded(new Set([...folded].filter((f) => f !== row.node.id)));
+      parts.fill(row.gap ?? { parent: row.node, after: null, events: row.node.below });
+      return;
+    }
     if (row.group) {
       setOpened(new Set([...opened, row.node.id]));
       return;
@@ -144,9 +129,13 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
     setFolded(next);
   };
   const resting = useRef(0);
-  const onVisible = useCallback((ids: string[]) => { // nothing is asked for while rows fly by
+  const onVisible = useCallback((ids: string[], gaps: Gap[] = []) => { // nothing is asked for while rows fly by
     clearTimeout(resting.current);
-    resting.current = setTimeout(() => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); }), 60);
+    resting.current = setTimeout(() => {
+      parts.used(ids);
+      if (gaps[0]) parts.fill(gaps[0]);
+      void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); });
+    }, 60);
   }, [id]);
   useEffect(() => () => clearTimeout(resting.current), []);
 
@@ -155,15 +144,14 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
-    const group = tree.nodes.find((n) => n.parent === selected.parent && !opened.has(n.id) && rows.some((r) => r.node === n && r.group?.includes(selected) && n !== selected));
-    if (group) setOpened(new Set([...opened, group.id]));
-  }, [selectedId]);
+    const group = rows.find((r) => r.node !== selected && r.group?.includes(selected));
+    if (group) setOpened(new Set([...opened, group.node.id]));
+  }, [selectedId, selected === null]);
 
-  useEffect(() => {
+  useLayoutEffect(() => { // keys work as soon as rows are shown
     const now = () => route.value.params.get("e"); // keys that come fast come before the page is drawn anew
     const step = (by: number) => {
-      const at = rows.findIndex((r) => r.node.id === now());
-      const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+      const next = beside(rows, now(), by);
       if (next) select(next.node.id);
     };
     const sibling = (by: number) => {
@@ -195,15 +183,17 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
       { id: "unfold", keys: ["z 0"], label: "Unfold all", group: "Session", run: () => { setFolded(none); setOpened(new Set(tree.nodes.map((n) => n.id))); } },
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
-      { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
+      { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
       { id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
     ]);
   }, [rows, tree, match]);
 
   const root = tree.root;
-  const errors = root.errorsBelow || (root.error ? 1 : 0); // that of a session is mostly one of its events'
-  const calls = useMemo(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const totals = useTotals(tree.truncated ? id : null).value;
+  const errors = totals?.num_errors ?? (root.errorsBelow || (root.error ? 1 : 0)); // that of a session is mostly one of its events'
+  const loadedCalls = useMemo(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const calls = totals?.num_model_events ?? loadedCalls;
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
   return (
@@ -257,33 +247,41 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
         <span class="grow" />
         {needsRows && <button type="button" class="button plain" aria-pressed={only === "models"} title={`Only model calls (${keysOf("models")})`} onClick={() => setParams({ only: only === "models" ? null : "models" }, true)}>Model calls</button>}
         {needsRows && <button type="button" class="button plain" aria-pressed={only === "slow"} title={`Only what took a tenth of the session or more (${keysOf("slow")})`} onClick={() => setParams({ only: only === "slow" ? null : "slow" }, true)}>Slow</button>}
+        {zoomed && <button type="button" class="button plain" title="Show the whole session" onClick={() => setZoomed(null)}><Icon name="close" small />{`${format.duration(zoomed.end - zoomed.start)} of ${format.duration(whole.end - whole.start)}`}</button>}
         <button type="button" class="button plain" aria-pressed={showCritical} title={`What the end of the session waited for (${keysOf("critical")})`} onClick={() => setParams({ critical: showCritical ? null : "1" }, true)}>Critical path</button>
       </div>
-      {tree.nodes.length >= minimapFrom && <Minimap tree={tree} whole={whole} range={range} needle={needle} themeKey={theme.value} onRange={(r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r)} />}
+      {tree.nodes.length >= minimapFrom && <Minimap tree={tree} whole={whole} range={range} needle={needle} themeKey={theme.value} onRange={onRange} onTime={onTime} />}
       <div class="split">
-        <div class="main" id="reading" role="tabpanel" aria-labelledby={`tab-${view}`}>
+        <div class="main" id="reading" ref={reading} role="tabpanel" aria-labelledby={`tab-${view}`} onPointerLeave={() => { needle.hover.value = null; }}
+          onPointerMove={(e) => {
+            if (!(e.target instanceof Element) || e.target.closest(".time-track")) return; // which has its own scale
+            const event = e.target.closest("[data-event]")?.getAttribute("data-event");
+            needle.hover.value = (event && timesOf(event)[0]?.start) || null;
+          }}>
           {needsRows && rows.length <= 1 && match ? (
             <Empty title="Nothing in this session matches"><button class="button" onClick={() => { setParams({ only: null, find: null }, true); setZoomed(null); }}>Show all events</button></Empty>
           ) : view === "tree" ? (
             <TreeView rows={rows} rowHeight={rowHeight} selected={selectedId} critical={critical} longest={longest} preview={previewOf} turn={turn} onVisible={onVisible} onSelect={select} onToggle={toggle} />
           ) : view === "timeline" ? (
-            <TimelineView rows={rows} rowHeight={rowHeight} whole={whole} range={range} origin={whole.start} idle={idle} foldIdle={params.get("idle") === "folded"} onFoldIdle={(fold) => setParams({ idle: fold ? "folded" : null }, true)} selected={selectedId} critical={critical} needle={needle} onNeedle={setNeedle}
-              onRange={(r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r)} onSelect={select} onToggle={toggle} />
+            <TimelineView rows={rows} rowHeight={rowHeight} whole={whole} range={range} origin={whole.start} idle={idle} foldIdle={params.get("idle") === "folded"} onFoldIdle={(fold) => setParams({ idle: fold ? "folded" : null }, true)} selected={selectedId} critical={critical} needle={needle} onTime={onTime}
+              onRange={onRange} onVisible={onVisible} onSelect={select} onToggle={toggle} />
           ) : view === "graph" ? (
-            <GraphView tree={tree} selected={selectedId} critical={critical} onSelect={select} />
+            <GraphView tree={part} selected={selectedId} critical={critical} onSelect={select} />
           ) : view === "trajectory" ? (
-            <TrajectoryView tree={tree} selected={selectedId} onSelect={select} />
+            <TrajectoryView tree={part} selected={selectedId} needle={needle} onSelect={select} />
           ) : view === "thread" ? (
-            <Thread tree={tree} selected={selectedId} onSelect={select} />
+            <Thread tree={part} selected={selectedId} onSelect={select} />
           ) : (
-            <Steps tree={tree} selected={selectedId} onVisible={onVisible} onSelect={select} />
+            <Steps tree={tree} range={zoomed} selected={selectedId} onVisible={onVisible} onSelect={select} />
           )}
-          {needsRows && (
+          {(needsRows || zoomed || tree.truncated || parts.problem) && (
             <div class="foot" role="status">
-              {match ? `${format.plural(rows.filter((r) => !r.grey).length, "event")} of ${format.count(tree.nodes.length)} match` : `${format.count(tree.nodes.length)} of ${format.plural(tree.total, "event")}`}
+              {match && needsRows ? `${format.plural(rows.filter((r) => !r.grey).length, "event")} of ${format.count(tree.nodes.length)} match` : zoomed ? `${format.plural(part.nodes.length, "event")} of ${format.count(tree.nodes.length)} in this time` : `${format.count(tree.nodes.length)} of ${format.plural(tree.total, "event")}`}
+              {tree.truncated && <Part tree={tree} parts={parts} match={match !== null && needsRows} search={searchOf(id, only, find)} />}
+              {parts.problem && <span class="bad">{parts.problem.message}</span>}
+              {parts.problem && <button type="button" class="button plain" onClick={parts.problem.retry}>Try again</button>}
               {find.trim() !== "" && (hits.loading ? <span>looking into contents…</span> : hits.error ? <span class="bad">{`contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}`}</span>
                 : hits.ids && hits.total > hits.ids.size ? <span>{`the newest ${format.count(hits.ids.size)} of ${format.count(hits.total)} with the word in their contents`}</span> : null)}
-              {tree.truncated && <span>the upper levels of a session of more than {format.count(tree.nodes.length)} events</span>}
               {rows.some((r) => r.group) && <span>{`${format.plural(rows.filter((r) => r.group).length, "group")} of events alike`}</span>}
             </div>
           )}
@@ -294,6 +292,46 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   );
 }
 
+/** The row that keys lead to from a row: the next one with an event. */
+function beside(rows: Row[], id: string | null, by: number): Row | undefined {
+  const at = rows.findIndex((r) => r.node.id === id && !r.gap);
+  let next = Math.min(rows.length - 1, Math.max(0, at + by));
+  while (rows[next]?.gap) next += by;
+  return rows[next];
+}
+
+/** The totals of a session of which only a part is loaded. */
+function useTotals(session: string | null) {
+  return useLoaded(session, async (signal): Promise<SessionSummary | null> => {
+    const filters = [{ field: "session_id", operator: "is", value: session }];
+    const answer = await call<SearchSessionsAnswer>("v1/sessions/search", { method: "POST", signal, body: { filters, limit: 1 } });
+    return answer.sessions[0] ?? null;
+  });
+}
+
+/** The search of events that finds what a filter of the page asks for in a whole session; null if none does. */
+function searchOf(session: string, only: string | null, find: string): string | null {
+  let q = addTerm("", { field: "session", operator: ":", value: session });
+  if (only === "errors") q = addTerm(q, { field: "error", operator: "has", value: "" });
+  if (only === "models") q = addTerm(q, { field: "type", operator: ":", value: "model" });
+  if (find.trim() !== "") q = addTerm(q, { field: "", operator: "words", value: find.trim() });
+  return only === "slow" || (only === null && find.trim() === "") ? null : href(["events"], { q, range: "all" });
+}
+
+/** Says that a reading shows a part of a session, and loads more of it. */
+function Part({ tree, parts, match, search }: { tree: Tree; parts: TreeParts; match: boolean; search: string | null }) {
+  const left = tree.total - tree.nodes.length;
+  const full = tree.nodes.length + partRows > maxLoaded;
+  return (
+    <>
+      <span>{`${format.plural(left, "event")} not loaded${match ? ", and not looked at" : ""}`}</span>
+      {match && search && <a href={search}>Search all of them</a>}
+      {full ? <span class="faint">{`at most ${format.count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest`}</span>
+        : <button type="button" class="button plain" disabled={parts.loading} onClick={() => { const gap = firstGap(tree, partRows); if (gap) parts.fill(gap); }}>{parts.loading ? "Loading…" : `Load ${format.count(Math.min(left, partRows))} more`}</button>}
+    </>
+  );
+}
+
 /** How many events with a word in their contents are found. */
 const maxHits = 1000;
 
@@ -301,8 +339,9 @@ const maxHits = 1000;
 function useHits(session: string, find: string): { ids: ReadonlySet<string> | null; total: number; loading: boolean; error: unknown } {
   const word = useRested(find.trim(), 250);
   const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal) => {
-    const filters = [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }];
-    const answer = await call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, projections: ["event_id"], limit: maxHits } });
+    const answer = await searchFields(["event_id"], [], {
+      filters: [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }], limit: maxHits,
+    }, signal);
     return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
   });
   return { ids: found.value?.ids ?? null, total: found.value?.total ?? 0, loading: found.loading || (word !== find.trim()), error: found.error };
@@ -322,14 +361,16 @@ function matcher(only: string | null, find: string, range: Range | null, hits: R
     const word = find.trim().toLowerCase();
     conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false) || (hits?.has(n.id) ?? false));
   }
-  if (range) conds.push((n) => n.end >= range.start && n.start <= range.end);
+  if (range) conds.push((n) => overlaps(n, range));
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 
-function Steps({ tree, selected, onVisible, onSelect }: { tree: Tree; selected: string | null; onVisible: (ids: string[]) => void; onSelect: (id: string) => void }) {
-  const steps = useMemo(() => transcript(tree), [tree]);
+function Steps({ tree, range, selected, onVisible, onSelect }: { tree: Tree; range: Range | null; selected: string | null; onVisible: (ids: string[]) => void; onSelect: (id: string) => void }) {
+  const all = useMemo(() => transcript(tree), [tree]);
+  const steps = useMemo(() => (range ? all.filter((s) => overlaps(s.node, range)) : all), [all, range]);
+  if (all.length > 0 && steps.length === 0) return <Empty title="No steps in this time" />;
   if (steps.length === 0) return <Empty title="No steps yet"><p>The session has no events below it.</p></Empty>;
-  return <TranscriptView steps={steps} hidden={tree.nodes.length - 1 - steps.length} selected={selected} preview={previewOf} onVisible={onVisible} onSelect={onSelect} />;
+  return <TranscriptView steps={steps} hidden={tree.nodes.length - 1 - all.length} selected={selected} preview={previewOf} onVisible={onVisible} onSelect={onSelect} />;
 }
 
 /** How many model calls a thread reads at a time. */
@@ -340,7 +381,7 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
   const calls = useMemo(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal): Promise<ThreadItem[]> => {
-    const events: EventRow[] = [];
+    const events: Event[] = [];
     for (let i = 0; i < wanted.length; i += 8) events.push(...(await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal)))));
     return thread(events);
   });
@@ -351,7 +392,7 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
       {read.loading && <div class="progress" role="progressbar" aria-label="Loading" />}
       {read.value?.length === 0 && <p class="faint">{`${format.plural(wanted.length, "model call")} without messages`}</p>}
       {read.value?.map((item, i) => (
-        <div key={i} class={`item${item.event === selected ? " selected" : ""}`} onClick={() => onSelect(item.event)}>
+        <div key={i} data-event={item.event} class={`item${item.event === selected ? " selected" : ""}`} onClick={() => onSelect(item.event)}>
           {item.repeated > 0 && <p class="faint secondary">{`${format.plural(item.repeated, "earlier message")} sent again`}</p>}
           <MessageCard message={item.message} />
         </div>
@@ -375,7 +416,8 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
     setWidth(next);
     localStorage.setItem("spangrove.detail", String(next));
   };
-  const at = rows.findIndex((r) => r.node.id === node.id);
+  const previous = beside(rows, node.id, -1);
+  const next = beside(rows, node.id, 1);
   const current = event.value?.event_id === node.id ? event.value : null;
   useEffect(() => markWords(scroll.current, find), [current, find]);
   const judge = (metric: string) => {
@@ -390,8 +432,8 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
       <aside class="detail" style={{ width: `${width}px` }} aria-label="Event">
         <header>
           <EventTitle type={node.type} name={node.name} />
-          <button type="button" class="button plain icon" disabled={at <= 0} title={`Previous (${keysOf("previous")})`} aria-label="Previous event" onClick={() => onSelect(rows[at - 1]!.node.id)}><Icon name="up" small /></button>
-          <button type="button" class="button plain icon" disabled={at < 0 || at >= rows.length - 1} title={`Next (${keysOf("next")})`} aria-label="Next event" onClick={() => onSelect(rows[at + 1]!.node.id)}><Icon name="down" small /></button>
+          <button type="button" class="button plain icon" disabled={!previous || previous.node === node} title={`Previous (${keysOf("previous")})`} aria-label="Previous event" onClick={() => onSelect(previous!.node.id)}><Icon name="up" small /></button>
+          <button type="button" class="button plain icon" disabled={!next || next.node === node} title={`Next (${keysOf("next")})`} aria-label="Next event" onClick={() => onSelect(next!.node.id)}><Icon name="down" small /></button>
           <Copy plain text={node.id} label="Copy the event's id" />
           <button type="button" class="button plain icon" title="Close (Esc)" aria-label="Close the event" onClick={() => setParams({ e: null }, true)}><Icon name="close" small /></button>
         </header>

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import { loadPreviews, previewOf } from "../api/cache.ts";
-import type { SessionRow, TreeAnswer } from "../api/types.ts";
+import type { GetSessionTreeAnswer, SessionSummary } from "../api/types.gen.ts";
 import { go, href } from "../app/router.ts";
 import * as format from "../model/format.ts";
 import { transcript } from "../model/thread.ts";
@@ -14,10 +14,10 @@ import { TranscriptView } from "../parts/transcriptview.tsx";
 /** A peek reads the upper levels of a session of more events. */
 const peekLimit = 5000;
 
-export function SessionPeek({ id, row, onClose }: { id: string; row: SessionRow | null; onClose: () => void }) {
+export function SessionPeek({ id, row, onClose }: { id: string; row: SessionSummary | null; onClose: () => void }) {
   const rested = useRested(id, 80);
   const [, redraw] = useState(0);
-  const tree = useLoaded(rested, async (signal) => readTree(await call<TreeAnswer>(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal })));
+  const tree = useLoaded(rested, async (signal) => readTree(await call<GetSessionTreeAnswer>(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal })));
   const current = tree.value?.root.id === id ? tree.value : null;
   const steps = useMemo(() => (current ? transcript(current) : []), [current]);
   return (
@@ -32,6 +32,7 @@ export function SessionPeek({ id, row, onClose }: { id: string; row: SessionRow 
         <div class="summary">
           <span>{format.time(row.start_time).slice(0, 19)}</span>
           <b>{format.duration(row.duration)}</b>
+          {row.state === "running" && <span class="chip running">running</span>}
           <span>{format.plural(row.num_events, "event")}</span>
           {row.tokens.total > 0 && <span>{format.count(row.tokens.total)} tokens</span>}
           {row.cost !== undefined && <span>{format.cost(row.cost)}</span>}

@@ -1,12 +1,13 @@
 // The list of sessions: filtered, sorted, live, with a peek at the one that is selected.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, call, isAbort } from "../api/client.ts";
+import { ApiError, isAbort } from "../api/client.ts";
 import { follow } from "../api/live.ts";
-import type { SessionPage, SessionRow } from "../api/types.ts";
+import { searchSessions } from "../api/search.ts";
+import type { SearchSessionsAnswer, SearchSessionsBody, SessionSummary } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { sessionColumns } from "../model/export.ts";
-import { addTerm, compile, type Term } from "../model/filter.ts";
+import { addTerm, compile, isTotal, type Term } from "../model/filter.ts";
 import * as format from "../model/format.ts";
 import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem } from "../parts/common.tsx";
@@ -28,7 +29,7 @@ const liveEvery = 2000;
 
 interface State {
   key: string;
-  rows: SessionRow[];
+  rows: SessionSummary[];
   cursor: string | null;
   total: number | null;
   took: number;
@@ -40,7 +41,7 @@ export function SessionsPage() {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
-  const sort = params.get("sort") ?? "start";
+  const sort = (params.get("sort") ?? "start") as NonNullable<SearchSessionsBody["sort"]>; // of another one the server says what is wrong
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
@@ -56,10 +57,10 @@ export function SessionsPage() {
   const current = useRef(state);
   current.current = state;
 
-  const body = (extra: Record<string, unknown>) => ({
+  const body = (extra: SearchSessionsBody): SearchSessionsBody => ({
     filters: compiled.filters, event_filters: compiled.eventFilters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit: pageSize, ...extra,
   });
-  const ask = (extra: Record<string, unknown>, signal: AbortSignal) => call<SessionPage>("v1/sessions/search", { method: "POST", body: body(extra), signal });
+  const ask = (extra: SearchSessionsBody, signal: AbortSignal) => searchSessions(body(extra), signal);
 
   useEffect(() => {
     if (compiled.problem) return;
@@ -146,15 +147,17 @@ export function SessionsPage() {
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value } as Term), s: null });
   const now = Date.now();
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const standard: Column<SessionRow>[] = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
-    { id: "name", label: "Session", width: 170, cell: (r) => <><Value text={r.session_name} onPick={pick("name", r.session_name)} className="strong" />{r.num_errors > 0 && <span class="chip bad" title={r.error ?? ""}><Icon name="alert" small />{r.num_errors}</span>}</> },
-    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => <span class="ellipsis" title={r.input}>{r.input ?? <span class="faint">–</span>}</span> },
-    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => <span class="ellipsis" title={r.error ?? r.output}>{r.error ? <span class="bad">{r.error}</span> : r.output ?? <span class="faint">–</span>}</span> },
+  const standard: Column<SessionSummary>[] = [
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
+    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => <><Value text={r.session_name} onPick={pick("name", r.session_name)} className="strong" />{r.num_errors > 0 && <span class="chip bad" title={r.error ?? ""}><Icon name="alert" small />{r.num_errors}</span>}{r.state === "running" && <span class="chip running" title="An event of it has begun and not ended">running</span>}</> },
+    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => <span class="ellipsis" title={r.input}>{r.input ?? <span class="faint">–</span>}</span> },
+    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => <span class="ellipsis" title={r.error ?? r.output}>{r.error ? <span class="bad">{r.error}</span> : r.output ?? <span class="faint">–</span>}</span> },
     { id: "user", label: "User", width: 110, cell: (r) => (r.user_id ? <Value text={r.user_id} onPick={pick("user", r.user_id)} /> : <span class="faint">–</span>) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => format.count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => format.count(r.num_model_events) },
+    { id: "tool_events", label: "Tool calls", width: 92, right: true, sort: "tool_events", cell: (r) => format.count(r.num_tool_events) },
+    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => <Value text={r.state} onPick={pick("state", r.state)} /> },
     { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => (r.num_errors > 0 ? <span class="bad">{format.count(r.num_errors)}</span> : <span class="faint">–</span>) },
     { id: "source", label: "Source", width: 110, cell: (r) => <Value text={r.source} onPick={pick("source", r.source)} /> },
     { id: "run", label: "Run", width: 110, cell: (r) => (r.run_id ? <Value text={r.run_id} onPick={pick("run", r.run_id)} /> : <span class="faint">–</span>) },
@@ -168,7 +171,7 @@ export function SessionsPage() {
     stop.current = mine;
     let cursor: string | null = null;
     do {
-      const page: SessionPage = await ask({ limit: 200, ...(cursor ? { cursor } : {}) }, mine.signal);
+      const page: SearchSessionsAnswer = await ask({ limit: 200, ...(cursor ? { cursor } : {}) }, mine.signal);
       yield page.sessions;
       cursor = page.next_cursor;
     } while (cursor);
@@ -189,7 +192,7 @@ export function SessionsPage() {
         <FilterBar text={query} of="sessions" fields={fields.names} values={(field, typed) => valuesOf("sessions", field, typed)} onChange={(q) => setParams({ q, s: null })} />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r, s: null })} />
       </div>
-      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))]} onRange={(r) => setParams({ range: r })} turn={turn} />
+      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !isTotal(f.field))]} onRange={(r) => setParams({ range: r })} turn={turn} />
       <div class="split">
         {facetsOpen.value && <ListFacets of="sessions" query={query} also={[]} range={range} turn={turn} paths={fields.paths} />}
         <div class="main">

@@ -1,6 +1,5 @@
 // The scores of a session, read apart from its tree: most sessions have few, and the tree has no payloads.
-import { call } from "../api/client.ts";
-import type { EventPage } from "../api/types.ts";
+import { searchFields } from "../api/search.ts";
 import { href } from "../app/router.ts";
 import { readScores, type Score } from "../model/scores.ts";
 import { useLoaded, type Loaded } from "../parts/common.tsx";
@@ -17,12 +16,12 @@ export interface SessionScores {
 /** Loads the scores of a session, and the records of the judges that gave them. */
 export function useScores(session: string): Loaded<SessionScores> {
   return useLoaded(session, async (signal) => {
-    const search = (filters: object[], projections: string[]) => call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, projections, limit: maxScored } });
-    const scored = await search([{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], ["event_id", "session_id", "event_name", "start_time", "metrics"]);
+    const scored = await searchFields(["event_id", "session_id", "event_name", "start_time", "metrics"], [],
+      { filters: [{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], limit: maxScored }, signal);
     if (scored.events.length === 0) return { scores: [], events: 0 };
-    const records = await search([{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }],
-      ["event_id", "session_id", "start_time", "metadata.target_event_id", "metadata.evaluator_name"]);
-    return { scores: readScores(scored.events, records.events), events: scored.totalEvents };
+    const records = await searchFields(["event_id", "session_id", "start_time"], ["metadata.target_event_id", "metadata.evaluator_name"],
+      { filters: [{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }], limit: maxScored }, signal);
+    return { scores: readScores(scored.events, records.events), events: scored.totalEvents ?? scored.events.length };
   });
 }
 

@@ -1,12 +1,13 @@
 // The first open: what to copy, with the server's address and a fresh key in it, and a line that sees the first event come.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, serverAddress } from "../api/client.ts";
-import type { SessionPage } from "../api/types.ts";
+import { searchSessions } from "../api/search.ts";
+import type { CreateIngestionKeyAnswer, Filter, ListRefusalsAnswer, Refusal, SearchSessionsBody } from "../api/types.gen.ts";
 import { go, href } from "../app/router.ts";
 import { me } from "../app/session.ts";
 import * as format from "../model/format.ts";
-import { attempts, type Refusal } from "../model/refusals.ts";
-import { snippets } from "../model/snippets.ts";
+import { attempts } from "../model/refusals.ts";
+import { listeners, snippets } from "../model/snippets.ts";
 import { Copy } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Refusals } from "../parts/refusals.tsx";
@@ -22,7 +23,7 @@ const refusalsEvery = 3;
 /** How long before it was opened a refused request is still of interest, in milliseconds. */
 const refusedBefore = 10 * 60_000;
 
-const isSample = { field: "source", operator: "is", value: "sample" };
+const isSample = { field: "source", operator: "is", value: "sample" } satisfies Filter;
 
 export function StartPage() {
   const [key, setKey] = useState<string | null>(null);
@@ -32,7 +33,9 @@ export function StartPage() {
   const [busy, setBusy] = useState<boolean | null>(null); // there were sessions before: others send, too
   const [refused, setRefused] = useState<Refusal[]>([]);
   const opened = useMemo(() => Date.now(), []);
-  const list = useMemo(() => snippets(serverAddress(), key ?? placeholder), [key]);
+  const ports = listeners(me.value?.addresses ?? [], serverAddress());
+  const grpc = ports.find((p) => p.name.endsWith("gRPC"))?.url;
+  const list = useMemo(() => snippets(serverAddress(), key ?? placeholder, grpc), [key, grpc]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0]!;
   const admin = me.value?.scope === "admin";
 
@@ -42,7 +45,7 @@ export function StartPage() {
     let looks = 0;
     const look = async () => {
       try {
-        const newest = (range: object) => call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range } });
+        const newest = (range: SearchSessionsBody) => searchSessions({ limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range }, stop.signal);
         if (looks === 0) setBusy((await newest({ dateRange: { $lte: opened - 60_000 } })).sessions.length > 0);
         const first = (await newest({ dateRange: { $gte: opened - 60_000 } })).sessions[0];
         if (first) {
@@ -50,7 +53,7 @@ export function StartPage() {
           return;
         }
         if (looks++ % refusalsEvery === 0) {
-          const answer = await call<{ refusals: Refusal[] }>("v1/server/refusals", { signal: stop.signal });
+          const answer = await call<ListRefusalsAnswer>("v1/server/refusals", { signal: stop.signal });
           setRefused(attempts(answer.refusals, opened - refusedBefore));
         }
       } catch {
@@ -73,10 +76,8 @@ export function StartPage() {
   const makeKey = async () => {
     setProblem("");
     try {
-      const answer = await call<{ data?: { api_key?: string; key?: string } }>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
-      const secret = findKey(answer);
-      if (!secret) throw new Error("The server's answer has no key.");
-      setKey(secret);
+      const answer = await call<CreateIngestionKeyAnswer>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
+      setKey(answer.data.key_value);
     } catch (e) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
@@ -113,7 +114,13 @@ export function StartPage() {
           <pre tabIndex={0} role="tabpanel"><code>{snippet.text}</code></pre>
         </div>
         <Samples />
-        <p class="secondary">OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key.</p>
+        <dl class="addresses">
+          <div><dt>API, pages and OTLP over HTTP</dt><dd><code>{serverAddress()}</code><Copy text={serverAddress()} label="Copy this address" plain /></dd></div>
+          {ports.map((p) => (
+            <div key={p.url}><dt>{p.name}</dt><dd><code>{p.url}</code><Copy text={p.url} label={`Copy the address of ${p.name}`} plain />{p.local && <span class="secondary">on the server’s machine only</span>}</dd></div>
+          ))}
+        </dl>
+        <p class="secondary">Programs of the HoneyHive SDKs need only another URL and key.</p>
       </div>
     </div>
   );
@@ -129,7 +136,7 @@ function Samples() {
   const [problem, setProblem] = useState("");
   useEffect(() => {
     const stop = new AbortController();
-    call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, filters: [isSample] } }).then(
+    searchSessions({ limit: 1, filters: [isSample] }, stop.signal).then(
       (page) => setThere(page.sessions.length > 0),
       () => { if (!stop.signal.aborted) setThere(false); }, // a press of the button says what is wrong
     );
@@ -159,15 +166,4 @@ function Samples() {
       {problem && <p class="bad" role="alert">{problem}</p>}
     </div>
   );
-}
-
-/** Finds the key in the answer to its creation. */
-function findKey(v: unknown): string | null {
-  if (typeof v === "string") return /^(sg_|hh_)/.test(v) && v.length > 20 ? v : null;
-  if (typeof v !== "object" || v === null) return null;
-  for (const inner of Object.values(v)) {
-    const key = findKey(inner);
-    if (key) return key;
-  }
-  return null;
 }

@@ -1,7 +1,7 @@
 // Views: what a list is filtered by, how it is sorted and which columns it has, under a name for everybody in the project.
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import type { SavedView } from "../api/types.ts";
+import type { CreateViewAnswer, CreateViewBody, ListViewsAnswer, UpdateViewBody, View } from "../api/types.gen.ts";
 import { go, href, route } from "../app/router.ts";
 import { me } from "../app/session.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -25,7 +25,7 @@ function stateNow(): Record<string, string> {
 const same = (a: Record<string, unknown>, b: Record<string, unknown>) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
 export function ViewsMenu({ of }: { of: Of }) {
-  const [views, setViews] = useState<SavedView[] | null>(null);
+  const [views, setViews] = useState<View[] | null>(null);
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
   const [doomed, setDoomed] = useState("");
@@ -34,7 +34,7 @@ export function ViewsMenu({ of }: { of: Of }) {
   const state = stateNow();
   const load = async () => {
     try {
-      setViews((await call<{ data: SavedView[] }>("v1/views?limit=1000")).data.filter((v) => v.page === of));
+      setViews((await call<ListViewsAnswer>("v1/views?limit=1000")).data.filter((v) => v.page === of));
       setProblem("");
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -50,12 +50,12 @@ export function ViewsMenu({ of }: { of: Of }) {
     }
   };
   const save = () => change(async () => {
-    const made = await call<{ data: SavedView }>("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } });
+    const made = await call<CreateViewAnswer>("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } satisfies CreateViewBody });
     setName("");
     hide();
     go(href([of], { ...state, view: made.data.id }));
   });
-  const open = (view: SavedView) => go(href([of], { ...texts(view.state), view: view.id }));
+  const open = (view: View) => go(href([of], { ...texts(view.state), view: view.id }));
   const shown = views?.find((v) => v.id === current) ?? null;
   const preset = shown ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
   return (
@@ -77,7 +77,7 @@ export function ViewsMenu({ of }: { of: Of }) {
           </ul>
         )}
         {may && shown && !same(texts(shown.state), state) && (
-          <button type="button" onClick={() => void change(() => call(`v1/views/${shown.id}`, { method: "PUT", body: { state } }))}><Icon name="check" small /><span class="ellipsis">{`Keep the changes in “${shown.name}”`}</span></button>
+          <button type="button" onClick={() => void change(() => call(`v1/views/${shown.id}`, { method: "PUT", body: { state } satisfies UpdateViewBody }))}><Icon name="check" small /><span class="ellipsis">{`Keep the changes in “${shown.name}”`}</span></button>
         )}
         {may && (
           <form onSubmit={(e) => { e.preventDefault(); if (name.trim() !== "") void save(); }}>

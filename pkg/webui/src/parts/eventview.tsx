@@ -1,6 +1,6 @@
 // What one event says: messages, the other fields, numbers, and where it came from.
 import { useState } from "preact/hooks";
-import type { EventRow } from "../api/types.ts";
+import type { Event } from "../api/types.gen.ts";
 import * as format from "../model/format.ts";
 import { inputMessages, outputMessages, type Message } from "../model/messages.ts";
 import { scoresOf } from "../model/scores.ts";
@@ -12,7 +12,7 @@ import { Scores } from "./scores.tsx";
 import { JsonValue, Messages } from "./messages.tsx";
 
 interface Props {
-  event: EventRow;
+  event: Event;
   /** Reads the text of one field as it is stored. */
   field: (name: string, signal: AbortSignal) => Promise<string>;
   /** The address of the judge's answer that a score comes from. */
@@ -55,7 +55,7 @@ export function EventView({ event: e, field, judge, onFilter }: Props) {
 }
 
 /** The numbers of an event: each a value that can be filtered by. */
-function Numbers({ e, onFilter }: { e: EventRow; onFilter?: Props["onFilter"] }) {
+function Numbers({ e, onFilter }: { e: Event; onFilter?: Props["onFilter"] }) {
   const m = e.metadata ?? {};
   const c = e.config ?? {};
   const num = (v: unknown) => (typeof v === "number" ? v : null);

@@ -47,8 +47,17 @@ export function Icon({ name, small, label, tint }: { name: IconName; small?: boo
   );
 }
 
+/** The path of an icon, of 24 units. */
+export function iconPath(name: IconName): string {
+  return paths[name];
+}
+
+/** The name of the icon of an event's type. */
+export function typeIcon(type: string): IconName {
+  return Object.hasOwn(paths, type) ? (type as IconName) : "generic";
+}
+
 /** The icon of an event's type, in its colour. */
 export function TypeIcon({ type, small }: { type: string; small?: boolean }) {
-  const name = type in paths ? (type as IconName) : "generic";
-  return <Icon name={name} small={small} tint={`type-${type}`} label={type} />;
+  return <Icon name={typeIcon(type)} small={small} tint={`type-${type}`} label={type} />;
 }

@@ -1,23 +1,36 @@
 // The whole session at a glance, on a canvas: every event a line of its type's colour. Dragging over it narrows the time that is shown.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Range } from "../model/timeline.ts";
 import type { Tree } from "../model/tree.ts";
+import { NeedleLine, type Needle } from "./needle.tsx";
 
 interface Props {
   tree: Tree;
   whole: Range;
   range: Range;
-  needle: number | null;
+  needle: Needle;
   themeKey: string;
   onRange: (range: Range) => void;
+  onTime: (time: number) => void; // a time was chosen
 }
 
 /** Below this many events a minimap shows nothing that the rows do not. */
 export const minimapFrom = 20;
 
+/** How high a minimap is, in pixels. */
+const leastHeight = 24;
+const usualHeight = 44;
+const mostHeight = 240;
+
 export function Minimap(p: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const drag = useRef<number | null>(null);
+  const [height, setHeight] = useState(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
+  const box = useRef<HTMLDivElement>(null);
+  const resize = (to: number) => {
+    setHeight(heightWithin(to));
+    localStorage.setItem("spangrove.minimap", String(heightWithin(to)));
+  };
   useEffect(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
@@ -32,15 +45,18 @@ export function Minimap(p: Props) {
   };
   const percent = (t: number) => `${((t - p.whole.start) / size) * 100}%`;
   return (
-    <div class="minimap" aria-hidden="true"
+    <>
+    <div class="minimap" aria-hidden="true" ref={box} style={{ height: `${height}px` }} title="Drag: this time only. Click: put the needle here. Double-click: the whole session."
+      onDblClick={() => p.onRange(p.whole)} onPointerLeave={() => { p.needle.hover.value = null; }}
       onPointerDown={(e) => { drag.current = timeAt(e.clientX); e.currentTarget.setPointerCapture(e.pointerId); }}
       onPointerMove={(e) => {
-        if (drag.current === null) return;
         const now = timeAt(e.clientX);
+        p.needle.hover.value = now;
+        if (drag.current === null) return;
         if (Math.abs(now - drag.current) > size / 200) p.onRange({ start: Math.min(now, drag.current), end: Math.max(now, drag.current) });
       }}
       onPointerUp={(e) => {
-        if (drag.current !== null && Math.abs(timeAt(e.clientX) - drag.current) <= size / 200) p.onRange(p.whole);
+        if (drag.current !== null && Math.abs(timeAt(e.clientX) - drag.current) <= size / 200) p.onTime(drag.current);
         drag.current = null;
       }}>
       <canvas ref={canvas} />
@@ -50,10 +66,17 @@ export function Minimap(p: Props) {
           <i class="shade" style={{ left: percent(p.range.end), right: 0 }} />
         </>
       )}
-      {p.needle !== null && <i class="needle" style={{ left: percent(p.needle) }} />}
+      <NeedleLine needle={p.needle} toShare={(time) => (time - p.whole.start) / size} />
     </div>
+    <button type="button" class="minimap-edge" role="separator" aria-orientation="horizontal" aria-label="Height of the strip" aria-valuenow={height} aria-valuemin={leastHeight} aria-valuemax={mostHeight}
+      onDblClick={() => resize(usualHeight)} onPointerDown={(e) => e.currentTarget.setPointerCapture(e.pointerId)}
+      onPointerMove={(e) => { if (e.currentTarget.hasPointerCapture(e.pointerId)) resize(e.clientY - box.current!.getBoundingClientRect().top); }}
+      onKeyDown={(e) => { const by = { ArrowUp: -8, ArrowDown: 8 }[e.key]; if (by) { e.preventDefault(); resize(height + by); } }} />
+    </>
   );
 }
+
+const heightWithin = (height: number) => Math.round(Math.min(mostHeight, Math.max(leastHeight, height)));
 
 function paint(canvas: HTMLCanvasElement | null, tree: Tree, whole: Range): void {
   const box = canvas?.getBoundingClientRect();
@@ -67,7 +90,7 @@ function paint(canvas: HTMLCanvasElement | null, tree: Tree, whole: Range): void
   const colours: Record<string, string> = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
   const bad = probe("--bad");
   const depth = tree.nodes.reduce((most, n) => Math.max(most, n.depth), 1);
-  const line = Math.max(ratio, canvas.height / (Math.min(depth, 24) + 1));
+  const line = Math.max(ratio, canvas.height / Math.min(depth, 24));
   const size = whole.end - whole.start;
   context.clearRect(0, 0, canvas.width, canvas.height);
   for (const n of tree.nodes) {

@@ -1,12 +1,16 @@
 // The range of time of a list: relative words, or two times.
 import { useRef, useState } from "preact/hooks";
+import type { DateRange } from "../api/types.gen.ts";
+import { ownZone, utc } from "../app/zone.ts";
+import { dayOf, fieldTime, parse } from "../model/clock.ts";
+import * as format from "../model/format.ts";
 import { Icon } from "./icon.tsx";
 
 export const ranges: [string, string][] = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 export const defaultRange = "7d";
 
 /** Returns the dateRange of the API for a range of the address: "7d", "all", or "from..to" in Unix milliseconds. */
-export function dateRange(range: string): unknown {
+export function dateRange(range: string): DateRange | undefined {
   if (range === "all") return undefined;
   const [from, to] = range.split("..");
   if (to !== undefined) return { $gte: Number(from), ...(to ? { $lte: Number(to) } : {}) };
@@ -28,14 +32,9 @@ export function rangeLabel(range: string): string {
   const named = ranges.find(([id]) => id === range);
   if (named) return named[1];
   const { from, to } = bounds(range, Date.now());
-  const show = (ms: number | null) => (ms === null ? "now" : new Date(ms).toLocaleString(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" }));
+  const show = (ms: number | null) => (ms === null ? "now" : `${dayOf(ms)} ${format.time(ms).slice(-12, -7)}`);
   return `${show(from)} – ${show(to)}`;
 }
-
-const local = (ms: number) => {
-  const d = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
-  return d.toISOString().slice(0, 16);
-};
 
 export function RangePicker({ range, onChange }: { range: string; onChange: (range: string) => void }) {
   const menu = useRef<HTMLDivElement>(null);
@@ -46,8 +45,8 @@ export function RangePicker({ range, onChange }: { range: string; onChange: (ran
     onChange(value);
   };
   const own = () => {
-    const a = Date.parse(from);
-    const b = to ? Date.parse(to) : NaN;
+    const a = parse(from);
+    const b = parse(to);
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
   return (
@@ -60,8 +59,8 @@ export function RangePicker({ range, onChange }: { range: string; onChange: (ran
         onToggle={(e) => {
           if (e.newState !== "open") return;
           const b = bounds(range, Date.now());
-          setFrom(b.from === null ? "" : local(b.from));
-          setTo(b.to === null ? "" : local(b.to));
+          setFrom(b.from === null ? "" : fieldTime(b.from));
+          setTo(b.to === null ? "" : fieldTime(b.to));
         }}>
         {ranges.map(([id, label]) => (
           <button key={id} type="button" onClick={() => pick(id)}>
@@ -73,8 +72,11 @@ export function RangePicker({ range, onChange }: { range: string; onChange: (ran
           <label class="secondary">From<input class="input" type="datetime-local" value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
           <label class="secondary">To<input class="input" type="datetime-local" value={to} onInput={(e) => setTo(e.currentTarget.value)} /></label>
           <button class="button" type="submit">Apply</button>
-          <span class="faint">{Intl.DateTimeFormat().resolvedOptions().timeZone}</span>
         </form>
+        <div class="segments" role="group" aria-label="Time zone">
+          <button type="button" aria-pressed={!utc.value} onClick={() => { utc.value = false; }}>{ownZone}</button>
+          {ownZone !== "UTC" && <button type="button" aria-pressed={utc.value} onClick={() => { utc.value = true; }}>UTC</button>}
+        </div>
       </div>
     </>
   );

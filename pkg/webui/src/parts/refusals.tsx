@@ -1,6 +1,7 @@
 // Refused attempts to send, each with what helps.
 import * as format from "../model/format.ts";
-import { cure, type Refusal } from "../model/refusals.ts";
+import type { Refusal } from "../api/types.gen.ts";
+import { cure } from "../model/refusals.ts";
 import { Icon } from "./icon.tsx";
 
 /** The most that are shown; the others are counted. */

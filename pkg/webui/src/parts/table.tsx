@@ -6,8 +6,8 @@ import { Icon } from "./icon.tsx";
 export interface Column<T> {
   id: string;
   label: string;
-  width: number; // pixels; the column that grows has the least
-  grow?: boolean;
+  width: number; // pixels; a column that grows has the least
+  grow?: number; // its part of the space that is left over
   right?: boolean;
   sort?: string; // the order that a click asks for
   cell: (row: T) => ComponentChildren;
@@ -65,7 +65,7 @@ export function Table<T>(p: Props<T>) {
   useEffect(() => {
     if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
   }, [to, p.rows.length]);
-  const style = (c: Column<T>) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
+  const style = (c: Column<T>) => ({ width: `${c.width}px`, flex: `${c.grow ?? 0} 0 ${c.width}px` });
   return (
     <div class={`table${p.lines === 2 ? " two-lines" : ""}`} ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
       aria-activedescendant={at >= from && at < to ? `row-${p.selected}` : undefined}>

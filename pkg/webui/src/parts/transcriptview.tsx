@@ -1,6 +1,6 @@
 // The steps of a session one after the other, with a line of what went in and came out.
 import { useEffect } from "preact/hooks";
-import type { Preview } from "../api/types.ts";
+import type { EventPreview } from "../api/types.gen.ts";
 import * as format from "../model/format.ts";
 import type { Step } from "../model/thread.ts";
 import { Icon, TypeIcon } from "./icon.tsx";
@@ -12,7 +12,7 @@ interface Props {
   steps: Step[];
   hidden: number; // wrappers that are not shown
   selected: string | null;
-  preview: (id: string) => Preview | undefined;
+  preview: (id: string) => EventPreview | undefined;
   onVisible: (ids: string[]) => void;
   onSelect: (id: string) => void;
 }
@@ -38,14 +38,14 @@ export function TranscriptView(p: Props) {
           const n = s.node;
           const preview = p.preview(n.id);
           return (
-            <div key={n.id} id={`step-${n.id}`} role="option" aria-selected={n.id === p.selected} class={`step${n.id === p.selected ? " selected" : ""}`}
+            <div key={n.id} id={`step-${n.id}`} data-event={n.id} role="option" aria-selected={n.id === p.selected} class={`step${n.id === p.selected ? " selected" : ""}`}
               style={{ top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` }} onClick={() => p.onSelect(n.id)}>
               <div class="step-head">
                 <TypeIcon type={n.type} small />
                 <b class="ellipsis">{n.name}</b>
                 {preview?.model && <span class="faint ellipsis">{preview.model}</span>}
                 {n.error && <span class="chip bad"><Icon name="alert" small />error</span>}
-                {s.wrappers > 0 && <span class="faint">{`in ${format.plural(s.wrappers, "wrapper")}`}</span>}
+                {s.wrappers > 0 && <span class="faint inside">{`in ${format.plural(s.wrappers, "wrapper")}`}</span>}
                 <span class="grow" />
                 {n.tokens !== null && n.tokens > 0 && <span class="faint">{format.short(n.tokens)} tok</span>}
                 <span class="faint">{format.duration(n.duration)}</span>

@@ -1,35 +1,33 @@
 // The tree of a session as rows of one height, of which those on screen are in the page.
-import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import type { Preview } from "../api/types.ts";
-import * as format from "../model/format.ts";
-import type { Node, Row } from "../model/tree.ts";
-import { Icon, TypeIcon } from "./icon.tsx";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Gap, Node, Row } from "../model/tree.ts";
 import { reveal, useWindow } from "./table.tsx";
+import { TreeRows, type ShownRows } from "./treerows.ts";
 
-interface Props {
-  rows: Row[];
-  rowHeight: number;
-  selected: string | null;
-  critical: ReadonlySet<string> | null;
-  longest: number; // the longest duration, in milliseconds, for the bars
-  preview: (id: string) => Preview | undefined;
+interface Props extends ShownRows {
   turn: number; // another one when previews have come
-  onVisible: (ids: string[]) => void;
+  onVisible: (ids: string[], gaps: Gap[]) => void;
   onSelect: (id: string) => void;
   onToggle: (row: Row, deep: boolean) => void;
 }
 
 export function TreeView(p: Props) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
-  const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  useEffect(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
-  const visible = p.rows.slice(from, to);
-  const ids = visible.map((r) => r.node.id);
-  const drawn = useDrawn([p.rows, p.selected, p.critical, p.turn, p.rowHeight]);
-  useEffect(() => p.onVisible(ids), [ids.join()]);
+  const body = useRef<HTMLDivElement>(null);
+  const drawn = useRef<TreeRows | null>(null);
+  const at = useMemo(() => p.rows.findIndex((r) => r.node.id === p.selected), [p.rows, p.selected]);
+  useEffect(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
+  useEffect(() => {
+    const visible = p.rows.slice(from, to);
+    p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? []));
+  }, [p.rows, from, to]);
+  useAnchor(ref, p.rows, p.rowHeight);
+  useLayoutEffect(() => (drawn.current ??= new TreeRows(body.current!)).show(from, to, p));
+  useEffect(() => () => drawn.current?.end(), []);
   const move = (n: number) => {
-    const row = p.rows[Math.min(p.rows.length - 1, Math.max(0, n))];
+    let to = Math.min(p.rows.length - 1, Math.max(0, n));
+    while (p.rows[to]?.gap) to += to > at && to < p.rows.length - 1 ? 1 : -1;
+    const row = p.rows[to];
     if (row) p.onSelect(row.node.id);
   };
   const onKeyDown = (e: KeyboardEvent) => {
@@ -49,69 +47,38 @@ export function TreeView(p: Props) {
       else move(at + 1);
     }
   };
-  return (
-    <div class="tree" ref={ref} onScroll={onScroll} onKeyDown={onKeyDown} tabIndex={0} role="treegrid" aria-label="Events" aria-rowcount={p.rows.length}
-      aria-activedescendant={at >= from && at < to ? `event-${p.selected}` : undefined}>
-      <div style={{ height: `${p.rows.length * p.rowHeight}px`, position: "relative" }}>
-        {visible.map((row, i) => drawn(from + i, () => <TreeRow key={row.node.id} row={row} index={from + i} p={p} />))}
-      </div>
-    </div>
-  );
-}
-
-/**
- * Keeps rows that were drawn for as long as what they depend on stays: scrolling then draws only the rows that come. At most 2,000 are kept.
- */
-export function useDrawn(deps: unknown[]): (index: number, draw: () => VNode) => VNode {
-  const kept = useRef<{ deps: unknown[]; rows: Map<number, VNode> }>({ deps: [], rows: new Map() });
-  if (deps.some((d, i) => d !== kept.current.deps[i]) || kept.current.rows.size > 2000) kept.current = { deps, rows: new Map() };
-  return (index, draw) => {
-    let row = kept.current.rows.get(index);
-    if (!row) kept.current.rows.set(index, (row = draw()));
-    return row;
+  const onClick = (e: MouseEvent) => {
+    const target = e.target as Element;
+    const row = p.rows[drawn.current?.indexOf(target) ?? -1];
+    if (!row) return;
+    if (!row.gap && !target.closest(".fold")) p.onSelect(row.node.id);
+    else {
+      ref.current?.focus({ preventScroll: true }); // the button may become another row's
+      p.onToggle(row, e.shiftKey);
+    }
   };
-}
-
-function TreeRow({ row, index, p }: { row: Row; index: number; p: Props }) {
-  const n = row.node;
-  const preview = p.preview(n.id);
-  const folds = n.children.length > 0 || row.group !== null;
-  const selected = n.id === p.selected;
-  const group = row.group;
-  const duration = group ? group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
   return (
-    <div id={`event-${n.id}`} role="row" aria-level={row.depth + 1} aria-rowindex={index + 1} aria-selected={selected} aria-expanded={folds ? !row.folded : undefined}
-      class={`tree-row${selected ? " selected" : ""}${row.grey ? " grey" : ""}${p.critical?.has(n.id) ? " critical" : ""}`}
-      style={{ top: `${index * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 30) * 14}px` }} onClick={() => p.onSelect(n.id)}>
-      <span role="gridcell" class="tree-cell">
-        {row.depth > 0 && <i class="guides" style={{ width: `${Math.min(row.depth, 30) * 14}px` }} />}
-        {folds ? (
-          <button type="button" class="fold" tabIndex={-1} aria-label={row.folded ? "Unfold" : "Fold"} onClick={(e) => { e.stopPropagation(); p.onToggle(row, e.shiftKey); }}>
-            <Icon name={row.folded ? "right" : "down"} small />
-          </button>
-        ) : <span class="fold" />}
-        <TypeIcon type={n.type} small />
-        <span class="tree-name ellipsis">{n.name}</span>
-        {group && <span class="chip">{`×${group.length}`}</span>}
-        {!group && row.folded && <span class="chip">{`+${format.count(n.below)}`}</span>}
-        {row.folded && n.errorsBelow > 0 && <span class="chip bad"><Icon name="alert" small />{format.plural(n.errorsBelow, "error")}</span>}
-        {n.error && <span class="chip bad" title={n.error}><Icon name="alert" small />error</span>}
-        {n.running && <span class="chip running"><Icon name="live" small />running</span>}
-        {n.note === "orphan" && <span class="chip" title="The event names a parent that was not received (yet).">parent missing</span>}
-        {n.note === "cycle" && <span class="chip" title="The event was its own ancestor: it is shown here instead.">cycle cut</span>}
-        {preview?.model && <span class="tree-model ellipsis faint">{preview.model}</span>}
-        <span class="tree-preview ellipsis faint">{n.type === "session" ? "" : preview?.output || preview?.input}</span>
-      </span>
-      <span role="gridcell" class="tree-numbers">
-        {n.tokens !== null && n.tokens > 0 && <span class="faint" title={`${format.count(n.tokens)} tokens`}>{format.short(n.tokens)} tok</span>}
-        {n.cost !== null && n.cost > 0 && <span class="faint">{format.cost(n.cost)}</span>}
-        <span class="tree-duration">
-          <i style={{ width: `${Math.max(1, Math.min(100, (duration / p.longest) * 100))}%` }} />
-          {format.duration(duration)}
-        </span>
-      </span>
+    <div class="tree" ref={ref} onScroll={onScroll} onKeyDown={onKeyDown} onClick={onClick} tabIndex={0} role="treegrid" aria-label="Events" aria-rowcount={p.rows.length}
+      aria-activedescendant={at >= from && at < to ? `event-${p.selected}` : undefined}>
+      <div ref={body} role="presentation" style={{ height: `${p.rows.length * p.rowHeight}px`, position: "relative" }} />
     </div>
   );
+}
+
+/** Keeps what is on screen in its place when rows come or go above it. */
+export function useAnchor(ref: { current: HTMLDivElement | null }, rows: Row[], rowHeight: number): void {
+  const before = useRef(rows);
+  useLayoutEffect(() => {
+    const box = ref.current;
+    const old = before.current;
+    before.current = rows;
+    if (!box || old === rows || box.scrollTop < rowHeight) return;
+    const top = Math.floor(box.scrollTop / rowHeight);
+    const places = new Map<string, number>();
+    for (let i = top; i < Math.min(old.length, top + 60); i++) if (!old[i]!.gap) places.set(old[i]!.node.id, i);
+    const at = rows.findIndex((r) => !r.gap && places.has(r.node.id));
+    if (at >= 0) box.scrollTop += (at - places.get(rows[at]!.node.id)!) * rowHeight;
+  }, [rows]);
 }
 
 /** The siblings before and after an event, for a walk from one to the next. */
