@@ -23,18 +23,18 @@ race: ## all tests with the race detector (needs a C compiler)
 e2e: build ## the real binary on both databases: kills, samples, SDKs, README
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
-	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
+	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v ./e2e/...
 
 sdk-test: build ## only the published SDKs, on both databases
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
-	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
+	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations|HoneyHiveSuite' ./e2e
 
 api-test: build ## requests made up from openapi.yaml, on both databases
 	e2e/sdk/install.sh $(SDK)
-	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
+	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'Schemathesis|Scenarios' ./e2e
 
 lint: ## gofmt, go vet, and golangci-lint if it is installed
@@ -52,17 +52,20 @@ bench: ## Go benchmarks, then the load generator beside the fsync sink (N=200000
 	go test -run '^$$' -bench . -benchmem ./...
 	e2e/bench.sh
 
+bench-scale: ## small events over 30 days and questions with known answers (N="1000000 10000000" events, SERVERS="sqlite postgres")
+	e2e/bench.sh scale
+
 generate: ## generated files, from builder-config.yaml and the mapping tables
 	go generate ./...
 
 check: ## what CI runs
 	.ci/run
 
-check-all: check ## and what CI has no time for: SQLite under the race detector, every fuzz target
+check-all: check sdk-test api-test ## and what CI has no time for: all suites on both databases, SQLite under the race detector, every fuzz target
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz
 
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench generate check check-all clean
+.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench bench-scale generate check check-all clean

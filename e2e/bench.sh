@@ -10,10 +10,21 @@
 #   SERVERS   which to measure (default "sink-fsync sqlite postgres")
 #   OUT       file for all figures as JSON lines
 #   ARGS      more flags for "loadgen bench", such as "-interleave"
+#
+#   e2e/bench.sh scale       many small events, and questions with known answers
+#
+#   N         events, a number or more of them (default "1000000 10000000")
+#   SERVERS   which to ask (default "sqlite postgres"), LIMITS which to take as limits (default "noop sink-fsync")
+#   OUT       file for all figures as JSON; ARGS more flags for "loadgen scale", such as "-incoming 500"
 set -euo pipefail
+kind=${1:-bench}
+case $kind in bench | scale) ;; *) echo "usage: bench.sh [scale]" >&2; exit 2 ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
-n=${N:-200000}
-servers=${SERVERS:-sink-fsync sqlite postgres}
+if [ "$kind" = scale ]; then
+  n=${N:-1000000 10000000} servers=${SERVERS:-sqlite postgres}
+else
+  n=${N:-200000} servers=${SERVERS:-sink-fsync sqlite postgres}
+fi
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/spangrove-bench.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
@@ -48,8 +59,16 @@ case " $servers " in *" postgres "*)
   ;;
 esac
 
-specs=
-for s in $servers; do specs+=,$here/loadgen/specs/$s.json; done
+specs() { local s; for s; do printf ',%s' "$here/loadgen/specs/$s.json"; done; }
+# shellcheck disable=SC2086 # these are lists
+specs=$(specs $servers)
+if [ "$kind" = scale ]; then
+  # shellcheck disable=SC2086
+  limits=$(specs ${LIMITS:-noop sink-fsync})
+  # shellcheck disable=SC2086
+  "$LOADGEN" scale -dir "$dir/data" -n "$n" -spec "${specs#,}" -limits "${limits#,}" ${OUT:+-out "$OUT"} ${ARGS:-}
+  exit
+fi
 # A whole number of the load's traces: they come in fives of 60 spans.
 # shellcheck disable=SC2086 # ARGS is a list of flags
 "$LOADGEN" bench -dir "$dir" -n $((n / 60 * 60)) -spec "${specs#,}" ${OUT:+-out "$OUT"} ${ARGS:-}

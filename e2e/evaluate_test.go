@@ -15,6 +15,7 @@ import (
 // TestEvaluationsOutliveTheServer kills the server with SIGKILL at random moments while metrics
 // score 5,000 events twice, and holds that each is scored once by each of the two in the end.
 func TestEvaluationsOutliveTheServer(t *testing.T) {
+	t.Parallel()
 	kills := map[string]int{"sqlite": 4, "postgres": 3}
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		const (

@@ -78,6 +78,7 @@ func grpcPort(srv *harness.Server) string { return "http://" + srv.GRPC }
 // TestInstrumentations runs real programs against a model that answers always the
 // same, and holds the trees that come of their telemetry against what they did.
 func TestInstrumentations(t *testing.T) {
+	t.Parallel()
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		model := httptest.NewServer(fakeopenai.Handler())
 		defer model.Close()

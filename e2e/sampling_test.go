@@ -23,6 +23,7 @@ import (
 // the rest those that the sampler chooses, which are the same in every run since the ids are.
 func TestKeepBadSessions(t *testing.T) {
 	harness.Require(t)
+	t.Parallel()
 	const (
 		traces     = 400
 		failed     = 20 // every twentieth has a slow model call

@@ -138,17 +138,20 @@ func (s sdk) each(t *testing.T) {
 // TestPythonSDK drives PyPI honeyhive 1.7.0 and the OpenTelemetry SDK.
 func TestPythonSDK(t *testing.T) {
 	harness.Require(t)
+	t.Parallel()
 	pythonSDK(t, "venv").each(t)
 }
 
 // TestOlderPythonSDK drives PyPI honeyhive 0.2.57.
 func TestOlderPythonSDK(t *testing.T) {
 	harness.Require(t)
+	t.Parallel()
 	pythonSDK(t, "venv-older").each(t)
 }
 
 // TestNodeSDK drives npm honeyhive 1.0.42.
 func TestNodeSDK(t *testing.T) {
 	harness.Require(t)
+	t.Parallel()
 	nodeSDK(t).each(t)
 }

@@ -93,6 +93,7 @@ func TestWebFirstOpen(t *testing.T) {
 	run(t, []string{
 		"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
 		"SPANGROVE_WEB_LINK=" + link,
+		"SPANGROVE_WEB_GRPC=" + srv.GRPC,
 		"SPANGROVE_WEB_PROGRAM=" + python(t) + " " + filepath.Join(harness.Root(t), "e2e", "sdk", "python", "first_trace.py"),
 	}, "node", filepath.Join("e2e", "web", "first.mjs"))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 
@@ -33,6 +34,18 @@ func EachStore(t *testing.T, f func(t *testing.T, st Store)) {
 	Require(t)
 	for _, st := range Stores {
 		t.Run(st.Name, func(t *testing.T) { f(t, st) })
+	}
+}
+
+// OneStore runs f as a subtest on the named database, and on the others as well if SPANGROVE_E2E_ALL is set. It is for
+// suites of other people that take minutes and test the API more than the database.
+func OneStore(t *testing.T, name string, f func(t *testing.T, st Store)) {
+	t.Helper()
+	Require(t)
+	for _, st := range Stores {
+		if st.Name == name || os.Getenv("SPANGROVE_E2E_ALL") != "" {
+			t.Run(st.Name, func(t *testing.T) { f(t, st) })
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ extensions:
 receivers:
   spangrove:
     protocols:
+      grpc:
+        endpoint: 127.0.0.1:0
+        auth: {authenticator: spangrove_auth}
       http:
         endpoint: 127.0.0.1:0
         auth: {authenticator: spangrove_auth}

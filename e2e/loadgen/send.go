@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -33,7 +34,13 @@ type grpcSender struct {
 }
 
 func (s *grpcSender) send(ctx context.Context, b batch) (int64, int, error) {
-	req := ptraceotlp.NewExportRequestFromTraces(s.g.OTLP(b.spans))
+	rejected, err := s.export(ctx, s.g.OTLP(b.spans))
+	return rejected, 0, err
+}
+
+// export sends one request and returns how many of its spans the server said it did not take.
+func (s *grpcSender) export(ctx context.Context, spans ptrace.Traces) (int64, error) {
+	req := ptraceotlp.NewExportRequestFromTraces(spans)
 	if len(s.headers) > 0 {
 		ctx = metadata.NewOutgoingContext(ctx, s.headers)
 	}
@@ -46,12 +53,12 @@ func (s *grpcSender) send(ctx context.Context, b batch) (int64, int, error) {
 		text := err.Error()
 		for _, code := range []string{"Unavailable", "ResourceExhausted", "Aborted", "DeadlineExceeded"} {
 			if strings.Contains(text, code) {
-				return 0, 0, retryable{err}
+				return 0, retryable{err}
 			}
 		}
-		return 0, 0, err
+		return 0, err
 	}
-	return resp.PartialSuccess().RejectedSpans(), 0, nil
+	return resp.PartialSuccess().RejectedSpans(), nil
 }
 
 type httpSender struct {
@@ -118,21 +125,27 @@ func (s *httpSender) send(ctx context.Context, b batch) (int64, int, error) {
 	return 0, len(body), nil
 }
 
+// newGRPCSender returns a sender over gRPC, and a function that closes its connection.
+func newGRPCSender(g *SpanGenerator, o *LoadOpts) (*grpcSender, func(), error) {
+	conn, err := grpc.NewClient(o.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(256<<20)))
+	if err != nil {
+		return nil, nil, err
+	}
+	headers := metadata.MD{}
+	if o.Token != "" {
+		headers.Set("authorization", "Bearer "+o.Token)
+	}
+	s := &grpcSender{c: ptraceotlp.NewGRPCClient(conn), g: g, headers: headers, gzip: o.Gzip}
+	return s, func() { conn.Close() }, nil
+}
+
 // newSender returns a sender, and a function that closes its connections.
 func newSender(g *SpanGenerator, o *LoadOpts) (sender, func(), error) {
 	switch o.Mode {
 	case "otlp-grpc":
-		conn, err := grpc.NewClient(o.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(256<<20)))
-		if err != nil {
-			return nil, nil, err
-		}
-		headers := metadata.MD{}
-		if o.Token != "" {
-			headers.Set("authorization", "Bearer "+o.Token)
-		}
-		s := &grpcSender{c: ptraceotlp.NewGRPCClient(conn), g: g, headers: headers, gzip: o.Gzip}
-		return s, func() { conn.Close() }, nil
+		s, closeSender, err := newGRPCSender(g, o)
+		return s, closeSender, err
 	case "otlp-http":
 		transport := &http.Transport{MaxIdleConnsPerHost: 2, DisableCompression: true, WriteBufferSize: 128 << 10}
 		s := &httpSender{c: &http.Client{Transport: transport, Timeout: o.Timeout}, g: g, o: o}

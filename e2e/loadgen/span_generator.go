@@ -101,6 +101,17 @@ func NewSpanGenerator(seed uint64, total, big int, base time.Time, window time.D
 		rest -= traceSizes[g.Traces%len(traceSizes)]
 	}
 	r := seededRandom(seed, 1, 2)
+	g.pool = textPool(&r, poolSize)
+	for i := 0; i < 16; i++ {
+		o := r.below(poolSize - 1024)
+		g.systemPrompts = append(g.systemPrompts, "You are assistant number "+strconv.Itoa(i)+". "+string(g.pool[o:o+600]))
+	}
+	return g
+}
+
+// textPool returns at least size bytes of made-up words, some far more often than others, as in real text. A word is of
+// syllables of one consonant and one vowel, so no English word with two consonants in a row is among them.
+func textPool(r *randomSource, size int) []byte {
 	vocab := make([][]byte, 8192)
 	const cons, vow = "bcdfghjklmnprstvw", "aeiou"
 	for i := range vocab {
@@ -110,26 +121,22 @@ func NewSpanGenerator(seed uint64, total, big int, base time.Time, window time.D
 		}
 		vocab[i] = append(w, ' ')
 	}
-	g.pool = make([]byte, 0, poolSize+64)
-	for c := 0; len(g.pool) < poolSize; c++ {
+	pool := make([]byte, 0, size+64)
+	for c := 0; len(pool) < size; c++ {
 		// A skewed draw: low word numbers far more often, as in real text.
 		u := float64(r.next()>>11) / (1 << 53)
 		w := vocab[int(u*u*u*8191)]
-		g.pool = append(g.pool, w...)
+		pool = append(pool, w...)
 		if c%13 == 12 {
-			g.pool[len(g.pool)-1] = '.'
-			g.pool = append(g.pool, ' ')
+			pool[len(pool)-1] = '.'
+			pool = append(pool, ' ')
 		}
 		if c%97 == 96 { // digits and such, so that text is not all words
-			g.pool = strconv.AppendUint(g.pool, r.next()%1000000, 10)
-			g.pool = append(g.pool, ' ')
+			pool = strconv.AppendUint(pool, r.next()%1000000, 10)
+			pool = append(pool, ' ')
 		}
 	}
-	for i := 0; i < 16; i++ {
-		o := r.below(poolSize - 1024)
-		g.systemPrompts = append(g.systemPrompts, "You are assistant number "+strconv.Itoa(i)+". "+string(g.pool[o:o+600]))
-	}
-	return g
+	return pool
 }
 
 // SpansOf returns how many spans trace t has. The big trace is number g.Traces.

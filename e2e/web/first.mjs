@@ -27,6 +27,9 @@ await page.goto(link);
 await page.waitForSelector("h1:has-text('Send your first trace')"); // a server without sessions shows how to send one
 assert.ok(!page.url().includes("/in/"), "the code is not left in the address");
 await page.click("text=Make a key and put it in");
+await page.waitForSelector(`.addresses:has-text("http://${process.env.SPANGROVE_WEB_GRPC}")`); // where the server really listens
+await page.click("[role=tab]:has-text('gRPC variables')");
+assert.match(await page.textContent("pre"), new RegExp(`ENDPOINT="http://${process.env.SPANGROVE_WEB_GRPC}"`));
 await page.click("[role=tab]:has-text('OTLP variables')");
 await page.waitForFunction(() => /Authorization=Bearer%20hh_ingst_/.test(document.querySelector("pre").textContent));
 const lines = await page.textContent("pre");

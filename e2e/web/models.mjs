@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, columns, diverge, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -60,6 +60,10 @@ test("filters are those of the API, and what cannot be expressed is said", () =>
   assert.deepEqual(one("duration>2s").filters, [{ field: "duration", operator: "greater than", type: "number", value: 2000 }]);
   assert.deepEqual(one('metadata.region:"eu west"').filters, [{ field: "metadata.region", operator: "is", value: "eu west" }]);
   assert.deepEqual(one("cost>0.5", "sessions").filters, [{ field: "totals.cost", operator: "greater than", type: "number", value: 0.5 }]);
+  assert.deepEqual(one("state:running tool_events>3", "sessions").filters, [{ field: "state", operator: "is", value: "running" }, { field: "totals.tool_events", operator: "greater than", type: "number", value: 3 }]);
+  assert.deepEqual(one("-state:running", "sessions").filters, [{ field: "state", operator: "is not", value: "running" }]);
+  for (const wrong of ["state:gone", "state~run", "has:state", "(state:running OR name:a)", "event.state:running"]) assert.ok(one(wrong, "sessions").problem, wrong);
+  assert.ok(one("state:running").problem);
   const both = one("user:u1 event.model:o3 refund", "sessions");
   assert.deepEqual(both.filters, [{ field: "user_properties.user_id", operator: "is", value: "u1" }]);
   assert.deepEqual(both.eventFilters, [{ field: "config.model", operator: "is", value: "o3" }, { field: "text", operator: "contains", value: "refund" }]);
@@ -163,6 +167,120 @@ test("changes make the tree that a whole answer makes", () => {
     const applied = tree.applyChanges(before, delta);
     assert.deepEqual(applied.nodes.map((n) => [n.id, n.parent?.id, n.depth, n.duration, n.error]), whole.nodes.map((n) => [n.id, n.parent?.id, n.depth, n.duration, n.error]));
   }
+});
+
+/** A session of events as a server has it, which answers with parts of its tree as GET /v1/sessions/{id}/tree does. */
+function longSession(parents) {
+  const columns = ["event_id", "parent", "type", "name", "start_time", "duration", "state", "error", "tokens", "cost", "children", "below", "note"];
+  const children = parents.map(() => []);
+  parents.forEach((p, i) => { if (i > 0) children[p].push(i); });
+  const below = parents.map(() => 0);
+  for (let i = parents.length - 1; i > 0; i--) below[parents[i]] += below[i] + 1;
+  const row = (i, at) => [`e${i}`, at, "tool", `n${i % 7}`, i, 1, "ended", null, null, null, children[i].length, below[i], null];
+  const levels = (first, limit) => {
+    const shown = new Set();
+    for (let level = first; level.length > 0 && shown.size < limit; level = level.flatMap((i) => children[i])) for (const i of level) if (shown.size < limit) shown.add(i);
+    return shown;
+  };
+  const draw = (shown, first) => {
+    const rows = [];
+    const visit = (i, at) => {
+      if (!shown.has(i)) return;
+      const here = rows.push(row(i, at)) - 1;
+      for (const c of children[i]) visit(c, here);
+    };
+    for (const i of first) visit(i, -1);
+    return { session_id: "e0", touched: "1", total: parents.length, truncated: rows.length < parents.length, columns, rows };
+  };
+  const number = (id) => Number(id.slice(1));
+  return {
+    first: (limit) => draw(levels([0], limit), [0]),
+    below: (gap, limit) => {
+      const all = children[number(gap.parent.id)];
+      const list = gap.after ? all.slice(all.indexOf(number(gap.after.id)) + 1) : all;
+      return draw(levels(list, limit), list);
+    },
+    around: (i) => {
+      const shown = new Set([0]);
+      const gaps = {};
+      for (let n = i; n > 0; n = parents[n]) {
+        shown.add(n);
+        const missing = children[parents[n]].filter((c) => c < n).reduce((sum, c) => sum + 1 + below[c], 0);
+        if (missing > 0) gaps[`e${n}`] = missing;
+      }
+      return { ...draw(shown, [0]), gaps };
+    },
+    subtree: below,
+  };
+}
+
+test("parts of a long session count what is missing, whatever is loaded and dropped", () => {
+  const r = random(17);
+  for (let round = 0; round < 60; round++) {
+    const n = 200 + r(200);
+    const server = longSession(Array.from({ length: n }, (_, i) => (i === 0 ? 0 : r(3) === 0 ? r(Math.min(i, 4)) : r(i))));
+    let t = tree.readTree(server.first(30));
+    const check = (what) => {
+      const missing = t.nodes.reduce((sum, x) => sum + tree.gapsOf(x).reduce((all, g) => all + g.events, 0), 0);
+      assert.equal(t.nodes.length + missing, n, `${what}: ${t.nodes.length} loaded, ${missing} missing of ${n}`);
+      assert.equal(t.truncated, t.nodes.length < n);
+      for (const x of t.nodes) {
+        assert.deepEqual(x.children.map((c) => c.start), x.children.map((c) => c.start).sort((a, b) => a - b), "children by their start");
+        for (const c of x.children) assert.ok(c.parent === x && c.depth === x.depth + 1);
+      }
+      const shown = tree.visibleRows(t, { ...all, group: false });
+      const hidden = shown.reduce((sum, row) => sum + (row.gap ? row.gap.events : row.folded ? row.node.below : 0), 0);
+      assert.equal(shown.filter((row) => !row.gap).length + hidden, n, "rows and what they say is missing are all events");
+      assert.equal(new Set(shown.map(tree.rowKey)).size, shown.length);
+    };
+    check("the first part");
+    for (let step = 1; step < 40; step++) {
+      const gap = treewindow.firstGap(t, 20);
+      const what = r(4);
+      if (what === 0) {
+        const wanted = r(n);
+        t = treewindow.addPart(t, server.around(wanted), null, null, step);
+        assert.ok(t.byId.has(`e${wanted}`));
+      } else if (what === 1) {
+        const keep = t.nodes[r(t.nodes.length)].id;
+        t = treewindow.trim(t, 40, step, keep);
+        assert.ok(t.nodes.length <= 60 && t.byId.has(keep));
+      } else if (gap) {
+        const gaps = t.nodes.flatMap((x) => tree.gapsOf(x));
+        const one = gaps[r(gaps.length)];
+        const size = t.nodes.length;
+        t = treewindow.addPart(t, server.below(one, 20), one.parent, one.after, step);
+        assert.ok(t.nodes.length > size, "a part that was asked for adds events");
+      }
+      check(`step ${step}`);
+    }
+    for (let gap = treewindow.firstGap(t, 50), rows = 0; gap; gap = treewindow.firstGap(t, 50)) {
+      assert.ok(t.nodes.length > rows, "the first gap gets smaller");
+      rows = t.nodes.length;
+      t = treewindow.addPart(t, server.below(gap, 50), gap.parent, gap.after, 99);
+    }
+    const whole = tree.readTree(server.first(n));
+    assert.deepEqual(t.nodes.map((x) => [x.id, x.parent?.id, x.depth, x.below]), whole.nodes.map((x) => [x.id, x.parent?.id, x.depth, x.below]));
+  }
+});
+
+test("what was looked at stays when room is made, and a part that is read again brings what is new", () => {
+  const parents = [0, ...Array.from({ length: 1000 }, (_, i) => (i < 100 ? 0 : 1 + (i % 100)))];
+  const server = longSession(parents);
+  let t = tree.readTree(server.first(101));
+  for (let i = 1; i <= 100; i++) {
+    const parent = t.byId.get(`e${i}`);
+    if (!parent) continue;
+    t = treewindow.addPart(t, server.below({ parent, after: null }, 50), parent, null, i + 1);
+    treewindow.use(t, ["e1", "e101"], i + 1);
+    t = treewindow.trim(t, 150, i + 1, "e2");
+    assert.ok(t.nodes.length <= 150, `${t.nodes.length} events`);
+    for (const id of ["e0", "e1", "e101", "e2", `e${i}`]) assert.ok(i < 2 || t.byId.has(id), `${id} after part ${i}`);
+  }
+  const grown = longSession([...parents, 0, 0]);
+  t = treewindow.addPart(t, grown.first(103), null, null, 200);
+  assert.equal(t.total, 1003);
+  assert.ok(t.byId.has("e1001") && t.byId.has("e1002"));
 });
 
 test("the critical path is what the end waited for", () => {
@@ -299,10 +417,29 @@ test("a graph merges calls by name, and every step of a trajectory has its row",
   assert.ok(graph.graphOf(many).nodes.length <= 100 && graph.graphOf(many).left > 0);
 });
 
+test("a range of time narrows a tree, and the needle has its place in every reading", () => {
+  const t = small();
+  assert.deepEqual(timeline.narrow(t, { start: 61, end: 65 }).nodes.map((n) => n.id), ["s", "b"]);
+  assert.equal(timeline.narrow(t, null), t);
+  const whole = { start: 0, end: 100 };
+  assert.deepEqual(timeline.readRange(timeline.writeRange({ start: 12.5, end: 60.25 }), whole), { start: 12.5, end: 60.25 });
+  assert.deepEqual(timeline.readRange("-5..50", whole), { start: 0, end: 50 });
+  for (const none of [null, "", "..", "5", "a..b", "50..40", "0..100", "-1..101", "200..300", "NaN..5"]) assert.equal(timeline.readRange(none, whole), null, String(none));
+  for (const none of [null, "", " ", "x", "Infinity"]) assert.equal(timeline.readTime(none), null, String(none));
+  const { bubbles } = graph.trajectoryOf(t); // steps start at 0 0 20 60 70
+  assert.deepEqual([-1, 0, 10, 20, 65, 70, 1000].map((time) => graph.stepAt(bubbles, time)), [-1, 1, 1.5, 2, 3.5, 4, 4]);
+  const busy = graph.busyTimes(t);
+  assert.deepEqual(busy.get("model m"), [{ start: 0, end: 20 }, { start: 70, end: 100 }]);
+  assert.deepEqual(graph.busyTimes(tree.readTree(answer([["s", -1, "session", 0, 9], ["a1", 0, "tool", 0, 5], ["a2", 0, "tool", 3, 1], ["a3", 0, "tool", 5, 2]]))).get("tool a"), [{ start: 0, end: 7 }]);
+});
+
 test("values are written for people", () => {
   assert.equal(format.duration(0.42), "0.4 ms");
   assert.equal(format.duration(1234), "1.23 s");
   assert.equal(format.duration(75_000), "1 m 15 s");
+  assert.equal(format.duration(300_000), "5 m");
+  assert.equal(format.duration(7_200_000), "2 h");
+  assert.equal(format.duration(90 * 3_600_000), "3 d 18 h");
   assert.equal(format.duration(-1), "–");
   assert.equal(format.duration(Infinity), "–");
   assert.equal(format.cost(0.000042), "$0.000042");
@@ -310,6 +447,43 @@ test("values are written for people", () => {
   assert.equal(format.short(1_234_567), "1.2M");
   assert.equal(format.time(NaN), "–");
   assert.equal(format.plural(1, "error"), "1 error");
+});
+
+test("a scale has round times of the clock that is shown, in every zone, also where it is put forward or back", () => {
+  const own = process.env.TZ;
+  const hour = 3_600_000;
+  try {
+    for (const zone of ["UTC", "Europe/Lisbon", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]) {
+      process.env.TZ = zone;
+      const r = random(11);
+      for (let i = 0; i < 400; i++) {
+        const from = Date.UTC(2026, r(12), 1 + r(28), r(24), r(60), r(60));
+        const to = from + [9, 70, 900, 3600, 20_000, 86_400, 604_800, 2_592_000, 30_000_000, 300_000_000][r(10)] * 1000;
+        const n = 2 + r(12);
+        const found = clock.ticks(from, to, n);
+        assert.ok(found.length <= n + 1 && found.every((t, k) => t.at >= from && t.at <= to && (k === 0 || t.at > found[k - 1].at)), `${zone} ${from} ${to} ${n}`);
+        for (const t of found) {
+          const shown = format.time(t.at);
+          const [date, time] = [clock.dayOf(t.at), shown.slice(11, 16)];
+          assert.ok(t.label.startsWith(time) || t.label.startsWith(date), `${zone}: ${t.label} for ${shown}`);
+          if (to - from > 40 * 24 * hour) assert.equal(time, "00:00", `${zone}: ${shown}`);
+        }
+      }
+      assert.equal(clock.parse(clock.fieldTime(Date.UTC(2026, 6, 4, 12, 30))), Date.UTC(2026, 6, 4, 12, 30));
+    }
+    process.env.TZ = "America/New_York";
+    assert.equal(format.time(Date.UTC(2026, 0, 1, 3, 4, 5, 6)), "2025-12-31 22:04:05.006");
+    assert.equal(format.shortTime(Date.UTC(2026, 0, 1, 3), Date.UTC(2026, 0, 1, 4)), "22:00:00");
+    clock.showUTC(true);
+    assert.equal(format.time(Date.UTC(2026, 0, 1, 3, 4, 5, 6)), "2026-01-01 03:04:05.006");
+    assert.equal(format.shortTime(Date.UTC(2026, 2, 1, 3), Date.UTC(2026, 4, 1)), "Mar 1 03:00");
+    assert.equal(clock.parse("2026-07-04T12:30"), Date.UTC(2026, 6, 4, 12, 30));
+    assert.equal(format.time(8.64e15), "275760-09-13 00:00:00.000");
+  } finally {
+    clock.showUTC(false);
+    if (own === undefined) delete process.env.TZ;
+    else process.env.TZ = own;
+  }
 });
 
 test("columns are any field of a row, and an address keeps them", () => {
@@ -445,6 +619,17 @@ test("every snippet has the address and the key", () => {
   for (const s of snippets.snippets("https://x.example/prefix", "sg_key")) {
     assert.ok(s.text.includes("https://x.example/prefix") && s.text.includes("sg_key"), s.id);
   }
+});
+
+test("the addresses of OTLP are those that a program needs", () => {
+  const bound = (grpc, http) => [{ serves: "api", url: "http://0.0.0.0:7420" }, { serves: "otlp_grpc", url: grpc }, { serves: "otlp_http", url: "http://0.0.0.0:7420" }, { serves: "otlp_http", url: http }];
+  const seen = (page, grpc, http) => snippets.listeners(bound(grpc, http), page).map((l) => `${l.name} ${l.url} ${l.local}`);
+  assert.deepEqual(seen("http://obs.example:7420/x", "https://0.0.0.0:4317", "http://[::]:4318"), ["OTLP over gRPC https://obs.example:4317 false", "OTLP over HTTP http://obs.example:4318 false"]);
+  assert.deepEqual(seen("http://obs.example:7420", "http://127.0.0.1:4317", "http://[::1]:4318"), ["OTLP over gRPC http://127.0.0.1:4317 true", "OTLP over HTTP http://[::1]:4318 true"]);
+  assert.deepEqual(seen("http://localhost:7420", "http://127.0.0.1:4317", "unix:///run/o.sock"), ["OTLP over gRPC http://127.0.0.1:4317 false", "OTLP over HTTP unix:///run/o.sock false"]);
+  assert.deepEqual(seen("http://localhost:7420", "http://10.0.0.7:4317", "unix:///run/o.sock")[0], "OTLP over gRPC http://10.0.0.7:4317 false");
+  assert.ok(snippets.snippets("a", "k", "http://h:4317").some((s) => s.text.includes("http://h:4317") && s.text.includes('PROTOCOL="grpc"')));
+  assert.ok(!snippets.snippets("a", "k").some((s) => s.text.includes('"grpc"')));
 });
 
 test("refused attempts to send are told from questions, each with what helps", () => {
