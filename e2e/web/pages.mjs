@@ -104,11 +104,14 @@ async function bigFields() {
 
 // ---- Browser ----
 
+// Answers are compressed for those on other machines, whose bytes are counted here.
+const asFromElsewhere = { "X-Forwarded-For": "192.0.2.1" };
 const browser = await chromium.launch({ executablePath: process.env.SPANGROVE_WEB_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 /** Opens a page that is watched: nothing of what must not happen may have happened when check is called. */
 async function open({ width = 1280, height = 800, scheme = "light", signIn = true, reduced = false, zone = "UTC" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: reduced ? "reduce" : "no-preference", timezoneId: zone, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"] });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: reduced ? "reduce" : "no-preference", timezoneId: zone, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"],
+    extraHTTPHeaders: asFromElsewhere });
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (e) => problems.push(`error: ${e.message}`));

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -72,15 +74,35 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 // compressFrom is the size from which an answer is compressed, in bytes: smaller ones fit into a packet as they are.
 const compressFrom = 1 << 10
 
-// compressed returns a handler whose answers are compressed for those who accept gzip. Streams of events are not: each event is
-// to arrive when it is sent.
+// compressed returns a handler whose answers are compressed for those who accept gzip and are not on this machine. Streams of events
+// are not: each event is to arrive when it is sent.
 func compressed(next http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.ExceptContentTypes([]string{"text/event-stream"}))
 	if err != nil {
 		panic(err) // the options are constants of this program
 	}
-	return wrap(next)
+	packed := wrap(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fromThisMachine(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		packed.ServeHTTP(w, r)
+	})
+}
+
+// forwarded are the headers by which proxies say that a request is somebody else's.
+var forwarded = []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"}
+
+// fromThisMachine reports whether a request comes over loopback, where compression takes longer than it saves, and not from a proxy
+// that hands on what comes from elsewhere.
+func fromThisMachine(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !from.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	return !slices.ContainsFunc(forwarded, func(name string) bool { return r.Header.Get(name) != "" })
 }
 
 // readBody reads the body of a request within the budget of its project. release must be called

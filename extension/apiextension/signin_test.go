@@ -191,13 +191,16 @@ func TestWithoutSignIn(t *testing.T) {
 
 func TestAnswersAreCompressed(t *testing.T) {
 	url, _ := serveSignIn(t)
-	ask := func(accept string) (*http.Response, int) {
+	ask := func(accept string, header ...string) (*http.Response, int) {
 		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/events", strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Authorization", "Bearer good")
 		req.Header.Set("Accept-Encoding", accept)
+		for _, name := range header {
+			req.Header.Set(name, "192.0.2.1")
+		}
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -209,14 +212,40 @@ func TestAnswersAreCompressed(t *testing.T) {
 		}
 		return res, len(body)
 	}
-	plain, whole := ask("identity")
-	packed, part := ask("gzip")
-	if plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Content-Encoding") != "gzip" || part > whole/10 {
-		t.Errorf("plain %d bytes %v, compressed %d bytes %v", whole, plain.Header, part, packed.Header)
-	}
-	for _, res := range []*http.Response{plain, packed} {
+	_, whole := ask("identity")
+	for _, tt := range []struct {
+		accept, via string
+		packed      bool
+	}{
+		{"identity", "X-Forwarded-For", false},
+		{"gzip", "", false}, // over loopback
+		{"gzip", "X-Forwarded-For", true},
+		{"gzip", "X-Real-IP", true},
+		{"gzip", "Forwarded", true},
+		{"gzip", "Via", true},
+	} {
+		var via []string
+		if tt.via != "" {
+			via = []string{tt.via}
+		}
+		res, n := ask(tt.accept, via...)
+		if packed := res.Header.Get("Content-Encoding") == "gzip"; packed != tt.packed || packed && n > whole/10 || !packed && n != whole {
+			t.Errorf("%+v: %d of %d bytes, headers %v", tt, n, whole, res.Header)
+		}
 		if res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("headers %v", res.Header)
+			t.Errorf("%+v: headers %v", tt, res.Header)
+		}
+	}
+}
+
+// Whoever stands on another machine gets what was compressed, as far as the network shows where that is.
+func TestFromThisMachine(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:5": true, "127.8.9.1:5": true, "[::1]:5": true, "[::ffff:127.0.0.1]:5": true,
+		"192.0.2.1:5": false, "[2001:db8::1]:5": false, "[fe80::1%eth0]:5": false, "@": false, "": false,
+	} {
+		if got := fromThisMachine(&http.Request{RemoteAddr: address}); got != want {
+			t.Errorf("%q: %t, want %t", address, got, want)
 		}
 	}
 }
