@@ -415,6 +415,11 @@ test("a graph merges calls by name, and every step of a trajectory has its row",
   assert.equal(t.bubbles.length, 5);
   const many = tree.readTree(answer([["s", -1, "session", 0, 1], ...Array.from({ length: 300 }, (_, i) => [`${String.fromCharCode(97 + (i % 26))}${"x".repeat(i % 12)}${i}`, 0, "tool", i, 1])]));
   assert.ok(graph.graphOf(many).nodes.length <= 100 && graph.graphOf(many).left > 0);
+  // Of a chain of 150 kinds every third takes no time and is not shown: who called it calls what it called.
+  const chain = tree.readTree(answer(Array.from({ length: 150 }, (_, i) => [`${i === 0 ? "s" : `k${"x".repeat(i)}`}`, i - 1, i === 0 ? "session" : "tool", 0, i % 3 === 2 ? 0 : 1000 - i])));
+  const c = graph.graphOf(chain);
+  assert.equal(c.left, 50);
+  assert.deepEqual(c.edges.map((e) => chain.byId.get(e.to.ids[0]).depth - chain.byId.get(e.from.ids[0]).depth), Array.from({ length: 99 }, (_, i) => 1 + (i % 2)));
 });
 
 test("a range of time narrows a tree, and the needle has its place in every reading", () => {

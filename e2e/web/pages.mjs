@@ -68,6 +68,20 @@ async function longSession(turns) {
   return { session, ids };
 }
 
+/** A session of n events that are each below the one before, or all below one, each with a name of its own. */
+async function plainSession(n, deep) {
+  const session = uuid();
+  const now = Date.now() - 3_600_000;
+  await send("POST", "/v1/session/start", { session: { session_id: session, session_name: deep ? "deep" : "wide", start_time: now } });
+  const ids = Array.from({ length: n }, uuid);
+  const events = ids.map((id, k) => ({
+    event_id: id, session_id: session, parent_id: k === 0 ? session : ids[deep ? k - 1 : 0], event_type: ["chain", "model", "tool"][k % 3], event_name: `step ${k}`,
+    inputs: {}, start_time: now + k, duration: deep || k === 0 ? 3 * n - 2 * k : 1,
+  }));
+  for (let i = 0; i < n; i += 1000) await send("POST", "/v1/events/batch", { events: events.slice(i, i + 1000) });
+  return session;
+}
+
 async function hostileSession() {
   const session = uuid();
   const now = Date.now() - 60_000;
@@ -870,6 +884,30 @@ test("sessions and events that are opened and closed leave nothing behind", asyn
   figure("nodes kept by them", Math.max(0, after.nodes - before.nodes), "", 50);
   figure("listeners kept by them", Math.max(0, after.listeners - before.listeners), "", 10);
   await p.close();
+});
+
+test("five thousand levels, and ten thousand siblings", async () => {
+  for (const [shape, session] of [["levels", await plainSession(5000, true)], ["siblings", await plainSession(10_000, false)]]) {
+    const p = await open();
+    await p.page.addInitScript(() => {
+      window.longest = 0;
+      new PerformanceObserver((list) => { for (const e of list.getEntries()) window.longest = Math.max(window.longest, e.duration); }).observe({ type: "longtask", buffered: true });
+    });
+    await p.page.reload();
+    await p.go(`session/${session}`, ".tree-row");
+    for (const digit of ["2", "3", "4", "5", "6", "1"]) {
+      await p.page.keyboard.press(digit);
+      await p.page.waitForSelector(`[role=tab]:nth-child(${digit})[aria-selected=true]`);
+      await p.page.waitForTimeout(300);
+      await p.check(`${shape}, reading ${digit}`);
+    }
+    await p.page.click(".tree-row:nth-child(4)");
+    await p.page.keyboard.press("End");
+    await p.page.waitForFunction((last) => document.querySelector(".tree-row.selected")?.textContent.includes(last), shape === "levels" ? "step 4999" : "step 9999");
+    await p.check(`${shape}, the last event`);
+    time(`${shape}: the longest task of six readings`, await p.page.evaluate(() => window.longest), 200);
+    await p.close();
+  }
 });
 
 test("a session of twenty-five thousand events is loaded in parts", async () => {

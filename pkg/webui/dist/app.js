@@ -3988,34 +3988,41 @@ var maxNodes = 100;
 var keyOf2 = (n) => `${n.type} ${n.name}`;
 function graphOf(tree) {
   const merged = /* @__PURE__ */ new Map();
+  const kinds = /* @__PURE__ */ new Map();
   for (const n of tree.nodes) {
-    let g = merged.get(keyOf2(n));
-    if (!g) merged.set(keyOf2(n), g = { key: keyOf2(n), type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 });
+    const key2 = keyOf2(n);
+    let g = merged.get(key2);
+    if (!g) merged.set(key2, g = { key: key2, type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 });
+    kinds.set(n, g);
     g.ids.push(n.id);
     g.duration += n.duration;
     if (n.error) g.errors++;
   }
+  const root = kinds.get(tree.root);
   let nodes = [...merged.values()];
   const left = Math.max(0, nodes.length - maxNodes);
-  if (left > 0) {
-    const root = merged.get(keyOf2(tree.root));
-    nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
-  }
-  const shown3 = new Set(nodes.map((n) => n.key));
+  if (left > 0) nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
+  const shown3 = new Set(nodes);
   const edges = /* @__PURE__ */ new Map();
+  const nearest = /* @__PURE__ */ new Map();
   for (const n of tree.nodes) {
-    let parent = n.parent;
-    while (parent && !shown3.has(keyOf2(parent))) parent = parent.parent;
-    if (!parent || !shown3.has(keyOf2(n)) || keyOf2(parent) === keyOf2(n)) continue;
-    const key2 = `${keyOf2(parent)}
-${keyOf2(n)}`;
-    let e = edges.get(key2);
-    if (!e) edges.set(key2, e = { from: merged.get(keyOf2(parent)), to: merged.get(keyOf2(n)), count: 0, duration: 0, back: false });
+    const to = kinds.get(n);
+    const from = n.parent && nearest.get(n.parent);
+    if (!shown3.has(to)) {
+      if (from) nearest.set(n, from);
+      continue;
+    }
+    nearest.set(n, to);
+    if (!from || from === to) continue;
+    let out = edges.get(from);
+    if (!out) edges.set(from, out = /* @__PURE__ */ new Map());
+    let e = out.get(to);
+    if (!e) out.set(to, e = { from, to, count: 0, duration: 0, back: false });
     e.count++;
     e.duration += n.duration;
   }
-  const list = [...edges.values()];
-  const size = layOut(nodes, list, merged.get(keyOf2(tree.root)));
+  const list = [...edges.values()].flatMap((out) => [...out.values()]);
+  const size = layOut(nodes, list, root);
   return { nodes, edges: list, ...size, left };
 }
 function layOut(nodes, edges, root) {
@@ -4086,11 +4093,12 @@ function stepAt(bubbles, time2) {
 function busyTimes(tree) {
   const times2 = /* @__PURE__ */ new Map();
   for (const n of [...tree.nodes].sort((a, b) => a.start - b.start)) {
-    const list = times2.get(keyOf2(n)) ?? [];
+    const key2 = keyOf2(n);
+    let list = times2.get(key2);
+    if (!list) times2.set(key2, list = []);
     const last = list.at(-1);
     if (last && n.start <= last.end) last.end = Math.max(last.end, n.end);
     else list.push({ start: n.start, end: n.end });
-    times2.set(keyOf2(n), list);
   }
   return times2;
 }

@@ -41,33 +41,41 @@ const keyOf = (n: Node) => `${n.type} ${n.name}`;
 /** Merges the events of a tree. Of more than 100 kinds of calls the 100 that took longest are shown. */
 export function graphOf(tree: Tree): Graph {
   const merged = new Map<string, GraphNode>();
+  const kinds = new Map<Node, GraphNode>();
   for (const n of tree.nodes) {
-    let g = merged.get(keyOf(n));
-    if (!g) merged.set(keyOf(n), (g = { key: keyOf(n), type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 }));
+    const key = keyOf(n);
+    let g = merged.get(key);
+    if (!g) merged.set(key, (g = { key, type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 }));
+    kinds.set(n, g);
     g.ids.push(n.id);
     g.duration += n.duration;
     if (n.error) g.errors++;
   }
+  const root = kinds.get(tree.root)!;
   let nodes = [...merged.values()];
   const left = Math.max(0, nodes.length - maxNodes);
-  if (left > 0) {
-    const root = merged.get(keyOf(tree.root));
-    nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
-  }
-  const shown = new Set(nodes.map((n) => n.key));
-  const edges = new Map<string, GraphEdge>();
-  for (const n of tree.nodes) {
-    let parent = n.parent;
-    while (parent && !shown.has(keyOf(parent))) parent = parent.parent;
-    if (!parent || !shown.has(keyOf(n)) || keyOf(parent) === keyOf(n)) continue;
-    const key = `${keyOf(parent)}\n${keyOf(n)}`;
-    let e = edges.get(key);
-    if (!e) edges.set(key, (e = { from: merged.get(keyOf(parent))!, to: merged.get(keyOf(n))!, count: 0, duration: 0, back: false }));
+  if (left > 0) nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
+  const shown = new Set(nodes);
+  const edges = new Map<GraphNode, Map<GraphNode, GraphEdge>>();
+  const nearest = new Map<Node, GraphNode>(); // the kind of an event, or of the nearest above it, that is shown
+  for (const n of tree.nodes) { // parents come before their children
+    const to = kinds.get(n)!;
+    const from = n.parent && nearest.get(n.parent);
+    if (!shown.has(to)) {
+      if (from) nearest.set(n, from);
+      continue;
+    }
+    nearest.set(n, to);
+    if (!from || from === to) continue;
+    let out = edges.get(from);
+    if (!out) edges.set(from, (out = new Map()));
+    let e = out.get(to);
+    if (!e) out.set(to, (e = { from, to, count: 0, duration: 0, back: false }));
     e.count++;
     e.duration += n.duration;
   }
-  const list = [...edges.values()];
-  const size = layOut(nodes, list, merged.get(keyOf(tree.root))!);
+  const list = [...edges.values()].flatMap((out) => [...out.values()]);
+  const size = layOut(nodes, list, root);
   return { nodes, edges: list, ...size, left };
 }
 
@@ -160,11 +168,12 @@ export function stepAt(bubbles: Bubble[], time: number): number {
 export function busyTimes(tree: Tree): Map<string, Range[]> {
   const times = new Map<string, Range[]>();
   for (const n of [...tree.nodes].sort((a, b) => a.start - b.start)) {
-    const list = times.get(keyOf(n)) ?? [];
+    const key = keyOf(n);
+    let list = times.get(key);
+    if (!list) times.set(key, (list = []));
     const last = list.at(-1);
     if (last && n.start <= last.end) last.end = Math.max(last.end, n.end);
     else list.push({ start: n.start, end: n.end });
-    times.set(keyOf(n), list);
   }
   return times;
 }
