@@ -62,8 +62,15 @@ test("filters are those of the API, and what cannot be expressed is said", () =>
   assert.deepEqual(one("cost>0.5", "sessions").filters, [{ field: "totals.cost", operator: "greater than", type: "number", value: 0.5 }]);
   assert.deepEqual(one("state:running tool_events>3", "sessions").filters, [{ field: "state", operator: "is", value: "running" }, { field: "totals.tool_events", operator: "greater than", type: "number", value: 3 }]);
   assert.deepEqual(one("-state:running", "sessions").filters, [{ field: "state", operator: "is not", value: "running" }]);
-  for (const wrong of ["state:gone", "state~run", "has:state", "(state:running OR name:a)", "event.state:running"]) assert.ok(one(wrong, "sessions").problem, wrong);
+  for (const wrong of ["state:gone", "state~run", "has:state", "(state:gone OR name:a)", "event.state:running", "(state:running OR event.name:a)"]) assert.ok(one(wrong, "sessions").problem, wrong);
   assert.ok(one("state:running").problem);
+  assert.deepEqual(one("(cost>1 tool_events<3 OR state:running OR name:a)", "sessions"), { eventFilters: [], problem: null, filters: [{ any: [
+    [{ field: "totals.cost", operator: "greater than", type: "number", value: 1 }, { field: "totals.tool_events", operator: "less than", type: "number", value: 3 }],
+    [{ field: "state", operator: "is", value: "running" }], [{ field: "event_name", operator: "is", value: "a" }]] }] });
+  assert.deepEqual(one("errors:(1 OR 2)", "sessions").filters, [{ field: "totals.errors", operator: "is any of", type: "number", value: [1, 2] }]);
+  assert.deepEqual(one("state:(running OR ended)", "sessions").filters, [{ field: "state", operator: "is any of", value: ["running", "ended"] }]);
+  const mixed = one("name:a cost>1 -state:ended (name:b OR errors>2) (name:c OR user:u)", "sessions").filters;
+  assert.deepEqual(filter.withoutTotals(mixed), [mixed[0], mixed[4]]);
   const both = one("user:u1 event.model:o3 refund", "sessions");
   assert.deepEqual(both.filters, [{ field: "user_properties.user_id", operator: "is", value: "u1" }]);
   assert.deepEqual(both.eventFilters, [{ field: "config.model", operator: "is", value: "o3" }, { field: "text", operator: "contains", value: "refund" }]);
@@ -79,7 +86,7 @@ test("filters are those of the API, and what cannot be expressed is said", () =>
     "a OR b", "name:(a", "name:(a b)", "name:(a OR)", "(name:a", "(name:a OR)", "()", "(OR name:a)", "((name:a))", "cost>(1 OR 2)", "(name:a)b"]) {
     assert.ok(one(bad).problem, bad);
   }
-  for (const bad of ["(name:a OR refund)", "(cost>1 OR errors>2)", `name:(${Array(101).fill("a").join(" OR ")})`, `(${Array(9).fill("name:a").join(" OR ")})`]) {
+  for (const bad of ["(name:a OR refund)", "(cost>1 OR event.name:a)", `name:(${Array(101).fill("a").join(" OR ")})`, `(${Array(9).fill("name:a").join(" OR ")})`]) {
     assert.ok(one(bad, "sessions").problem, bad);
   }
 });

@@ -22,7 +22,7 @@ const (
 )
 
 // SessionQuery asks for sessions. Filters are about the session event, or about what its events add up to (totals.cost,
-// totals.tokens, totals.errors, totals.events, totals.tool_events) or its state; one event of the session meets all EventFilters.
+// totals.tokens, totals.errors, totals.events, totals.tool_events) or its state, in alternatives as well; one event of the session meets all EventFilters.
 type SessionQuery struct {
 	Filters      []Filter
 	EventFilters []Filter

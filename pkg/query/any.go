@@ -10,17 +10,17 @@ import (
 // A filter with Any set is an alternative: it holds if all filters of one of its lists do. Lists hold no further
 // alternatives. The methods of this file answer for both kinds of filters.
 
-// holds reports whether the filter holds for e.
-func (f *Filter) holds(e *event.Event) bool {
+// holds reports whether the filter holds for s.
+func (f *Filter) holds(s subject) bool {
 	if f.Any == nil {
-		return f.cond.holdsFor(e)
+		return f.cond.holdsFor(s)
 	}
-	return slices.ContainsFunc(f.Any, func(list []Filter) bool { return allHold(list, e) })
+	return slices.ContainsFunc(f.Any, func(list []Filter) bool { return allHold(list, s) })
 }
 
-// allHold reports whether all filters hold for e.
-func allHold(fs []Filter, e *event.Event) bool {
-	return !slices.ContainsFunc(fs, func(f Filter) bool { return !f.holds(e) })
+// allHold reports whether all filters hold for s.
+func allHold(fs []Filter, s subject) bool {
+	return !slices.ContainsFunc(fs, func(f Filter) bool { return !f.holds(s) })
 }
 
 // allows reports whether an event of the type may pass the filter, as far as filters on the type tell.

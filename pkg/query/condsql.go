@@ -18,6 +18,11 @@ func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 		text = c.uuidSQL(b, projectID)
 	case kindType:
 		return typeSQL(c.typeCodes()), 0 // negation included
+	case kindState:
+		return c.stateSQL(), 0 // here, too
+	case kindTotal:
+		t := totals[c.name]
+		text = t.sql(b.dialect) + " " + c.compareSQL(b)
 	case kindNumber:
 		text = c.root.column + " " + c.compareSQL(b)
 	case kindText:

@@ -19,6 +19,8 @@ const (
 	kindPayload           // a JSON field that is stored outside the head row
 	kindAllText           // all texts of an event at once: text.go
 	kindProject           // of the project, not of the event: InProject decides it
+	kindTotal             // of the session, not of the event: total.go
+	kindState             // likewise: running or ended
 )
 
 // root is a top-level field of events, as filters, projections and charts name it.

@@ -40,6 +40,14 @@ const (
 //
 // Errors are fault.Invalid and name the place below field, such as "filters[2].operator".
 func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
+	return parser(newFilter).parse(raw, field)
+}
+
+// parser reads filters. It checks the parts of each and builds its condition.
+type parser func(f Filter) (Filter, error)
+
+// parse is ParseFilters with the parser's fields.
+func (p parser) parse(raw json.RawMessage, field string) ([]Filter, error) {
 	if rawjson.Null(raw) {
 		return nil, nil
 	}
@@ -49,13 +57,13 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	}
 	switch rawjson.KindOf(raw) {
 	case '[':
-		return parseAll(raw, field)
+		return p.parseAll(raw, field)
 	case '{':
 		if list := rawjson.Get(raw, "filterArray"); list != nil {
 			if rawjson.KindOf(list) == '{' || rawjson.KindOf(list) == '"' {
 				return nil, fault.InvalidField(field+".filterArray", "must be an array of filters")
 			}
-			return ParseFilters(list, field+".filterArray")
+			return p.parse(list, field+".filterArray")
 		}
 		if rawjson.Empty(raw) {
 			return nil, nil
@@ -63,7 +71,7 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 		if countFilters(raw) > MaxFilters {
 			return nil, tooManyFilters(field)
 		}
-		f, err := parseElement(raw)
+		f, err := p.parseElement(raw)
 		if err != nil {
 			return nil, fault.In(field, err)
 		}
@@ -71,7 +79,7 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	case '"':
 		text, _ := rawjson.Text(raw)
 		if k := rawjson.KindOf([]byte(text)); k == 0 || k == '[' || k == '{' {
-			return ParseFilters(json.RawMessage(text), field)
+			return p.parse(json.RawMessage(text), field)
 		}
 	case 'n':
 		return nil, nil
@@ -80,14 +88,14 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 }
 
 // parseAll reads the array of all filters of a search.
-func parseAll(raw json.RawMessage, field string) ([]Filter, error) {
+func (p parser) parseAll(raw json.RawMessage, field string) ([]Filter, error) {
 	n := 0
 	for _, e := range rawjson.Array(raw) {
 		if n += countFilters(e); n > MaxFilters {
 			return nil, tooManyFilters(field)
 		}
 	}
-	fs, err := parseList(raw, field, parseElement)
+	fs, err := parseList(raw, field, p.parseElement)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +152,10 @@ func parseList(raw json.RawMessage, field string, parse func(json.RawMessage) (F
 }
 
 // parseElement reads a filter or an alternative.
-func parseElement(raw json.RawMessage) (Filter, error) {
+func (p parser) parseElement(raw json.RawMessage) (Filter, error) {
 	lists := rawjson.Get(raw, "any")
 	if rawjson.KindOf(raw) != '{' || rawjson.Null(lists) {
-		return parseFilter(raw)
+		return p.parseFilter(raw)
 	}
 	for _, key := range []string{"field", "operator", "value", "type"} {
 		if !rawjson.Null(rawjson.Get(raw, key)) {
@@ -168,7 +176,7 @@ func parseElement(raw json.RawMessage) (Filter, error) {
 		case rawjson.Empty(raw):
 			return Filter{}, fault.InvalidField(at, "must have at least one filter")
 		}
-		list, err := parseList(raw, at, parseFilter)
+		list, err := parseList(raw, at, p.parseFilter)
 		if err != nil {
 			return Filter{}, err
 		}
@@ -182,7 +190,7 @@ func parseElement(raw json.RawMessage) (Filter, error) {
 
 // parseFilter reads one filter object. Keys it does not know are left alone: clients keep
 // their own there.
-func parseFilter(raw json.RawMessage) (Filter, error) {
+func (p parser) parseFilter(raw json.RawMessage) (Filter, error) {
 	if rawjson.KindOf(raw) != '{' {
 		return Filter{}, fault.New(fault.Invalid, "must be a filter object")
 	}
@@ -222,7 +230,7 @@ func parseFilter(raw json.RawMessage) (Filter, error) {
 	if f.Field != "" && f.Operator == "" {
 		return Filter{}, fault.InvalidField("operator", "is required")
 	}
-	f, err := newFilter(f)
+	f, err := p(f)
 	if err != nil {
 		return Filter{}, err
 	}

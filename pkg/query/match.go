@@ -14,6 +14,7 @@ import (
 // Matcher decides filters on events in Go, with the same answers as the SQL of Compile.
 type Matcher struct {
 	filters []Filter
+	totals  *event.SessionTotals
 }
 
 // NewMatcher returns a matcher that wants all of the filters to hold.
@@ -22,7 +23,13 @@ func NewMatcher(fs []Filter) Matcher { return Matcher{filters: fs} }
 // Match reports whether all filters hold for e, which must be whole as far as they look: with its
 // payload if NeedPayload says so, and its cold metadata joined to Metadata.
 func (m Matcher) Match(e *event.Event) bool {
-	return allHold(m.filters, e)
+	return allHold(m.filters, subject{e, m.totals})
+}
+
+// OfSession returns the matcher for the session event of a session, whose totals and state the filters may ask for.
+func (m Matcher) OfSession(t *event.SessionTotals) Matcher {
+	m.totals = t
+	return m
 }
 
 // Match is NewMatcher(fs).Match(e), for a single event.

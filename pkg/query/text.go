@@ -38,15 +38,18 @@ func (c *cond) setWords() error {
 	return nil
 }
 
-// holdsFor reports whether the condition holds for e.
-func (c *cond) holdsFor(e *event.Event) bool {
-	if c.root.kind != kindAllText {
-		return c.holds(c.lookup(e))
+// holdsFor reports whether the condition holds for s.
+func (c *cond) holdsFor(s subject) bool {
+	switch c.root.kind {
+	case kindTotal, kindState:
+		return c.holds(s.total(c))
+	case kindAllText:
+		if c.op == opWords {
+			return c.hasWords(s.Event)
+		}
+		return c.anywhere(s.Event) != c.negate
 	}
-	if c.op == opWords {
-		return c.hasWords(e)
-	}
-	return c.anywhere(e) != c.negate
+	return c.holds(c.lookup(s.Event))
 }
 
 // anywhere reports whether one of the texts of e contains the condition's.

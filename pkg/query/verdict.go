@@ -32,6 +32,10 @@ func (c *cond) verdict() verdict {
 		return constant(c.negate)
 	case kindPayload, kindAllText:
 		return byGo
+	case kindTotal:
+		return bySQL
+	case kindState:
+		return c.stateVerdict()
 	case kindUUID:
 		switch {
 		case c.op == opExists && c.name != "parent_id":

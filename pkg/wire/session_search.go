@@ -49,7 +49,7 @@ func DecodeSessionSearch(body []byte, now time.Time) (*SessionSearch, error) {
 	}
 	var r SessionSearch
 	q := &r.Search
-	if q.Filters, q.Totals, err = query.ParseSessionFilters(fields["filters"], "filters"); err != nil {
+	if q.Filters, err = query.ParseSessionFilters(fields["filters"], "filters"); err != nil {
 		return nil, err
 	}
 	if q.EventFilters, err = query.ParseFilters(fields["event_filters"], "event_filters"); err != nil {
@@ -150,11 +150,7 @@ func sessionRow(e *event.Event, t *event.SessionTotals) []byte {
 	b.Number("start_time", e.Start)
 	b.Number("end_time", e.End)
 	b.Number("duration", e.Duration)
-	state := query.StateEnded
-	if t.Unfinished > 0 {
-		state = query.StateRunning
-	}
-	b.String("state", state)
+	b.String("state", query.StateOf(t))
 	b.Int("num_events", t.Events)
 	b.Int("num_model_events", t.ModelEvents)
 	b.Int("num_tool_events", t.ToolEvents)

@@ -243,6 +243,7 @@ func FuzzPreview(f *testing.F) {
 
 func FuzzSessionSearch(f *testing.F) {
 	f.Add([]byte(`{"filters":[{"field":"totals.cost","operator":"greater than","value":1}],"sort":"cost","cursor":"eA"}`))
+	f.Add([]byte(`{"filters":[{"any":[[{"field":"totals.cost","operator":"is any of","value":[1]}],[{"field":"state","operator":"is","value":"running"}]]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := DecodeSessionSearch(body, time.UnixMilli(1_790_000_000_000))
 		if err != nil {

@@ -143,8 +143,8 @@ func sessionFilters(e *env) {
 		"all":                          {query.SessionSearch{}, "s0 s1 s2 s3 s4 s5 s6 s7 s8"},
 		"name":                         {query.SessionSearch{Filters: []query.Filter{e.filter("event_name", "is", "", `"session s4"`)}}, "s4"},
 		"a total that readers add":     {query.SessionSearch{Filters: []query.Filter{e.filter("metadata.num_model_events", "is", "number", `2`)}}, "s2 s5 s8"},
-		"totals":                       {query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.cost", Sign: ">", Value: 0.25}, {Column: "s.num_errors", Sign: "=", Value: 1}}}, "s5"},
-		"no errors":                    {query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_errors", Sign: "<", Value: 1}}}, "s0 s2 s4 s6 s8"},
+		"totals":                       {query.SessionSearch{Filters: []query.Filter{e.total("totals.cost", "greater than", `0.25`), e.total("totals.errors", "is", `1`)}}, "s5"},
+		"no errors":                    {query.SessionSearch{Filters: []query.Filter{e.total("totals.errors", "less than", `1`)}}, "s0 s2 s4 s6 s8"},
 		"an event of a type":           {query.SessionSearch{EventFilters: []query.Filter{model}}, "s1 s2 s4 s5 s7 s8"},
 		"an event with an error":       {query.SessionSearch{EventFilters: []query.Filter{e.filter("error", "is", "", `"timeout"`)}}, "s1 s3 s5 s7"},
 		"one event meets all":          {query.SessionSearch{EventFilters: []query.Filter{model, e.filter("error", "exists", "", "")}}, ""},
@@ -182,7 +182,7 @@ func sessionFilters(e *env) {
 	// A second kind of error changes the totals, and so the answer.
 	e.update(event.Update{EventID: id("s0"), Metadata: raw(`{"x":1}`)})
 	e.put(func() event.Incoming { x := step("s0", "late", 1); x.Error = pointer("late"); return x }())
-	if got := e.walk(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_errors", Sign: ">", Value: 0}}, Limit: 10, Ascending: true}); strings.Join(got, " ") != "s0 s1 s3 s5 s7" {
+	if got := e.walk(query.SessionSearch{Filters: []query.Filter{e.total("totals.errors", "greater than", `0`)}, Limit: 10, Ascending: true}); strings.Join(got, " ") != "s0 s1 s3 s5 s7" {
 		e.Errorf("after an error has come: %v", got)
 	}
 }
@@ -198,8 +198,8 @@ func sessionRunning(e *env) {
 	}
 	runs := func() string {
 		e.Helper()
-		running := e.walk(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_unfinished", Sign: ">", Value: 0}}, Ascending: true, Limit: 2})
-		ended := e.walk(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_unfinished", Sign: "=", Value: 0}}, Ascending: true, Limit: 2})
+		running := e.walk(query.SessionSearch{Filters: []query.Filter{e.total("state", "is", `"running"`)}, Ascending: true, Limit: 2})
+		ended := e.walk(query.SessionSearch{Filters: []query.Filter{e.total("state", "is", `"ended"`)}, Ascending: true, Limit: 2})
 		if first := e.walk(query.SessionSearch{Sort: query.SortState, Limit: 1}); len(running) > 0 && !slices.Contains(running, first[0]) {
 			e.Errorf("by state: %v, running are %v", first, running)
 		}
@@ -218,7 +218,7 @@ func sessionRunning(e *env) {
 	e.equal("copies again", "a / b c", runs())
 	e.put(aDone)
 	e.equal("all have ended", " / a b c", runs())
-	set := e.sessions(query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.num_tool_events", Sign: "=", Value: 1}}})
+	set := e.sessions(query.SessionSearch{Filters: []query.Filter{e.total("totals.tool_events", "is", `1`)}})
 	if len(set.Totals) != 2 || set.Totals[0].ToolEvents != 1 || set.Totals[0].Unfinished != 0 {
 		e.Errorf("with one tool event: %+v", set.Totals)
 	}
@@ -287,7 +287,7 @@ func sessionCosts(e *env) {
 			e.put(call(name, fmt.Sprintf("%s call %d", name, n), float64(i), 1, 1, cost))
 		}
 	}
-	same := query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.cost", Sign: "=", Value: 0.3}}, Ascending: true, Limit: 2}
+	same := query.SessionSearch{Filters: []query.Filter{e.total("totals.cost", "is", `0.3`)}, Ascending: true, Limit: 2}
 	if got := strings.Join(e.walk(same), " "); got != "s0 s1 s2 s3" {
 		e.Errorf("a cost of 0.3: %s", got)
 	}

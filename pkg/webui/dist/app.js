@@ -1597,8 +1597,11 @@ var sessionNames = {
   id: "session_id",
   state: "state"
 };
-function isTotal(field) {
-  return field === "state" || field.startsWith("totals.");
+function withoutTotals(filters) {
+  return filters.filter((f) => !conditionsOf(f).some(({ field }) => field === "state" || field.startsWith("totals.")));
+}
+function conditionsOf(filter) {
+  return "any" in filter ? filter.any.flat() : [filter];
 }
 var roots = /* @__PURE__ */ new Set([
   "event_id",
@@ -1824,7 +1827,7 @@ function conditions(term, of) {
   const list = each;
   if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
   const first2 = list[0];
-  if (term.operator === ":" && !isTotal(first2.field)) return { filters: [{ ...first2, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
+  if (term.operator === ":") return { filters: [{ ...first2, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
   return alternatives(term.values.map((value2) => [{ field: term.field, operator: term.operator, value: value2 }]), of);
 }
 function alternatives(any, of) {
@@ -1839,7 +1842,7 @@ function alternatives(any, of) {
       if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
       inEvent = found.inEvent;
       for (const f of found.filters) {
-        if ("any" in f || isTotal(f.field)) return `${writeTerm(part)} does not stand in brackets.`;
+        if ("any" in f) return `${writeTerm(part)} does not stand in brackets.`;
         list.push(f);
       }
     }
@@ -3302,7 +3305,7 @@ async function facetValues(of, field, query, also, range, limit, signal10) {
   const { filters, eventFilters } = compile(withValues(query, field, []), of);
   if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal10), counted: true };
   if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal10), counted: false };
-  const own = filters.filter((f) => "any" in f || !isTotal(f.field));
+  const own = withoutTotals(filters);
   return { ...await ask(of, field, "", limit, own, range, signal10), counted: own.length === filters.length && eventFilters.length === 0 };
 }
 async function ask(of, field, prefix, limit, filters, range, signal10) {
@@ -6024,7 +6027,7 @@ function SessionsPage() {
       /* @__PURE__ */ jsx32(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
       /* @__PURE__ */ jsx32(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx32(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !isTotal(f.field))], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsx32(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)], onRange: (r) => setParams({ range: r }), turn }),
     /* @__PURE__ */ jsxs29("div", { class: "split", children: [
       facetsOpen.value && /* @__PURE__ */ jsx32(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
       /* @__PURE__ */ jsxs29("div", { class: "main", children: [

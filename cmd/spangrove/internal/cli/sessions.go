@@ -87,7 +87,7 @@ func (a *app) sessionSearch() *cobra.Command {
 		"Search sessions by their totals and by the events in them",
 		`
 		spangrove sessions search --sort cost --since 7d
-		spangrove sessions search --filter 'state is running'
+		spangrove sessions search --filter 'state is running || totals.cost > 1'
 		spangrove sessions search --filter 'totals.errors > 0' --event-filter 'config.model is gpt-4o'
 		spangrove sessions search --event-filter 'event_name is search' --event-filter 'duration > 2000' --output jsonl`,
 		func(ctx context.Context, _ []string) error {

@@ -147,11 +147,12 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 			t.Cost, t.HasCost, t.Implicit = query.RoundCost(t.Cost), costs > 0, implicit != 0
 			ok := true
 			if c.undecided {
-				d := &rest
+				d := rest
 				if uint32(r.Spill)&c.plan.Reads != 0 {
-					d = &all
+					d = all
 				}
-				if ok, err = c.s.decide(ctx, r, d); err != nil || !ok {
+				d.match = d.match.OfSession(&t)
+				if ok, err = c.s.decide(ctx, r, &d); err != nil || !ok {
 					return err
 				}
 			}

@@ -49,9 +49,13 @@ const sessionNames: Record<string, string> = {
   id: "session_id", state: "state",
 };
 
-/** Reports whether a condition is about what the events of a session add up to: it stands alone, and asks nothing of an event. */
-export function isTotal(field: string): boolean {
-  return field === "state" || field.startsWith("totals.");
+/** Returns the filters of a list of sessions that can be asked of its session events alone: those in which no total and no state stands. */
+export function withoutTotals(filters: Filter[]): Filter[] {
+  return filters.filter((f) => !conditionsOf(f).some(({ field }) => field === "state" || field.startsWith("totals.")));
+}
+
+function conditionsOf(filter: Filter): Condition[] {
+  return "any" in filter ? filter.any.flat() : [filter];
 }
 
 const roots = new Set(["event_id", "session_id", "parent_id", "event_type", "event_name", "source", "error", "start_time", "end_time", "duration",
@@ -301,7 +305,7 @@ function conditions(term: Part, of: "sessions" | "events"): Found | string {
   const list = each as Condition[];
   if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
   const first = list[0]!;
-  if (term.operator === ":" && !isTotal(first.field)) return { filters: [{ ...first, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
+  if (term.operator === ":") return { filters: [{ ...first, operator: "is any of", value: list.flatMap((f) => f.value ?? []) }], inEvent };
   return alternatives(term.values!.map((value) => [{ field: term.field, operator: term.operator, value }]), of);
 }
 
@@ -317,7 +321,7 @@ function alternatives(any: Part[][], of: "sessions" | "events"): Found | string 
       if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
       inEvent = found.inEvent;
       for (const f of found.filters) {
-        if ("any" in f || isTotal(f.field)) return `${writeTerm(part)} does not stand in brackets.`;
+        if ("any" in f) return `${writeTerm(part)} does not stand in brackets.`;
         list.push(f);
       }
     }

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import type { Filter, ListEventValuesAnswer, ListEventValuesBody, Schema } from "../api/types.gen.ts";
-import { compile, isEventField, isTotal, shortNames, withValues } from "../model/filter.ts";
+import { compile, isEventField, shortNames, withoutTotals, withValues } from "../model/filter.ts";
 import type { Facet, FacetValues } from "../parts/facets.tsx";
 import { dateRange } from "../parts/range.tsx";
 
@@ -63,7 +63,7 @@ export async function facetValues(of: Of, field: string, query: string, also: Fi
   const { filters, eventFilters } = compile(withValues(query, field, []), of);
   if (of === "events") return { ...(await ask(of, field, "", limit, [...also, ...filters], range, signal)), counted: true };
   if (field.startsWith("event.")) return { ...(await ask(of, field, "", limit, eventFilters, range, signal)), counted: false };
-  const own = filters.filter((f) => "any" in f || !isTotal(f.field));
+  const own = withoutTotals(filters);
   return { ...(await ask(of, field, "", limit, own, range, signal)), counted: own.length === filters.length && eventFilters.length === 0 };
 }
 

@@ -7,7 +7,7 @@ import type { SearchSessionsAnswer, SearchSessionsBody, SessionSummary } from ".
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { sessionColumns } from "../model/export.ts";
-import { addTerm, compile, isTotal, type Term } from "../model/filter.ts";
+import { addTerm, compile, withoutTotals, type Term } from "../model/filter.ts";
 import * as format from "../model/format.ts";
 import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem } from "../parts/common.tsx";
@@ -192,7 +192,7 @@ export function SessionsPage() {
         <FilterBar text={query} of="sessions" fields={fields.names} values={(field, typed) => valuesOf("sessions", field, typed)} onChange={(q) => setParams({ q, s: null })} />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r, s: null })} />
       </div>
-      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !isTotal(f.field))]} onRange={(r) => setParams({ range: r })} turn={turn} />
+      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)]} onRange={(r) => setParams({ range: r })} turn={turn} />
       <div class="split">
         {facetsOpen.value && <ListFacets of="sessions" query={query} also={[]} range={range} turn={turn} paths={fields.paths} />}
         <div class="main">
