@@ -17,9 +17,10 @@
 //
 // A request is its line, its headers, an empty line and its body. The key is sent unless there
 // is an Authorization header; "Authorization: none" sends none. A body is compressed as its
-// Content-Encoding says. Two headers are for the runner alone: "Pad: n" puts n spaces behind
+// Content-Encoding says. Three headers are for the runner alone: "Pad: n" puts n spaces behind
 // the body, "Body: quoted" says that the body is a string as Go writes it, which can hold any
-// byte, and "Body: plain" that it is sent uncompressed whatever its Content-Encoding.
+// byte, and "Body: plain" that it is sent uncompressed whatever its Content-Encoding. "Browser: name"
+// has the browser of that name send the request, which keeps cookies, in place of the key.
 //
 // The section named by a status is the answer, a JSON value of which must come back at least:
 // objects may have more members, arrays may not have more elements; numbers must be the same

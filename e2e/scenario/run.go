@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/cookiejar"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ func Run(t *testing.T, baseURL, key string, files fs.FS, document string) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			p := player{baseURL: strings.TrimSuffix(baseURL, "/"), key: key, document: doc, vars: map[string]string{}}
+			p := player{baseURL: strings.TrimSuffix(baseURL, "/"), key: key, document: doc, vars: map[string]string{}, browsers: map[string]*http.Client{}}
 			for _, s := range steps {
 				if problem := p.play(t.Context(), s); problem != "" {
 					t.Errorf("%s: %s\n%s", name, s.name, problem)
@@ -61,6 +62,7 @@ type player struct {
 	baseURL, key string
 	document     *Document
 	vars         map[string]string
+	browsers     map[string]*http.Client // by name
 }
 
 // play sends a step's request and tells what is wrong with its answer, "" if nothing is.
@@ -71,7 +73,11 @@ func (p *player) play(ctx context.Context, s step) string {
 	if err != nil {
 		return err.Error()
 	}
-	answer, err := http.DefaultClient.Do(request)
+	client, err := p.client(s.header.Get("Browser"))
+	if err != nil {
+		return err.Error()
+	}
+	answer, err := client.Do(request)
 	if err != nil {
 		return err.Error()
 	}
@@ -91,6 +97,21 @@ func (p *player) play(ctx context.Context, s step) string {
 		body = append(body[:2000:2000], "…"...)
 	}
 	return fmt.Sprintf("  %s\n  %s %s answered %d %s", strings.Join(problems, "\n  "), s.method, p.fill(s.target), answer.StatusCode, body)
+}
+
+// client returns what sends a request: the browser of a name, or none.
+func (p *player) client(name string) (*http.Client, error) {
+	if name == "" {
+		return http.DefaultClient, nil
+	}
+	if p.browsers[name] == nil {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			return nil, err
+		}
+		p.browsers[name] = &http.Client{Jar: jar}
+	}
+	return p.browsers[name], nil
 }
 
 func (p *player) request(ctx context.Context, s step) (*http.Request, error) {
@@ -129,10 +150,13 @@ func (p *player) request(ctx context.Context, s step) (*http.Request, error) {
 	}
 	switch header.Get("Authorization") {
 	case "":
-		header.Set("Authorization", "Bearer "+p.key)
+		if header.Get("Browser") == "" {
+			header.Set("Authorization", "Bearer "+p.key)
+		}
 	case "none":
 		header.Del("Authorization")
 	}
+	header.Del("Browser")
 	request.Header = header
 	return request, nil
 }

@@ -25,6 +25,7 @@ const maxSignInBody = 4 << 10
 const (
 	signInPath  = "/v1/login"
 	signOutPath = "/v1/logout"
+	switchPath  = "/v1/login/project" // its handler checks who asks
 )
 
 // authenticate returns the context of a caller: by the key in the Authorization header, or else by the cookie
@@ -58,9 +59,9 @@ func (e *apiExtension) recheck(auth extensionauth.Server) func(*http.Request) (c
 
 var errCrossOrigin = &fault.Error{Kind: fault.Forbidden, Msg: "the page of another site sent this request"}
 
-// isSignIn reports whether r signs a browser in or out.
+// isSignIn reports whether r signs a browser in or out, or switches its project.
 func isSignIn(r *http.Request) bool {
-	return r.Method == http.MethodPost && (r.URL.Path == signInPath || r.URL.Path == signOutPath)
+	return r.Method == http.MethodPost && (r.URL.Path == signInPath || r.URL.Path == signOutPath || r.URL.Path == switchPath)
 }
 
 // serveSignIn answers to a request for which isSignIn holds.
@@ -78,6 +79,9 @@ func (e *apiExtension) serveSignIn(auth extensionauth.Server, w http.ResponseWri
 	case !ok:
 		wire.WriteError(w, fault.New(fault.NotFound, "this server does not check keys itself: there is nothing to sign in to"))
 		return
+	case r.URL.Path == switchPath:
+		e.serveSwitch(auth, signIn, w, r)
+		return
 	}
 	c, keyPrefix, err := e.signIn(signIn, w, r)
 	if err != nil {
@@ -93,9 +97,9 @@ func (e *apiExtension) serveSignIn(auth extensionauth.Server, w http.ResponseWri
 
 // signIn reads a key or a one-time code from the body, and signs in with it. keyPrefix is the first characters of the key.
 func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *http.Request) (c mount.Credential, keyPrefix string, err error) {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignInBody))
+	raw, err := signInBody(w, r)
 	if err != nil {
-		return c, "", fault.New(fault.Invalid, "the body must be at most %d bytes", maxSignInBody)
+		return c, "", err
 	}
 	var body struct {
 		Key  *string `json:"key"`
@@ -111,6 +115,78 @@ func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *htt
 		c, err = signIn.SignInWithCode(r.Context(), *body.Code)
 		return c, "", err
 	}
+}
+
+func signInBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignInBody))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the body must be at most %d bytes", maxSignInBody)
+	}
+	return raw, nil
+}
+
+// serveSwitch has a browser that is signed in act in another project from now on: its cookie says which. Requests with a key
+// in the header act in the key's project, always.
+func (e *apiExtension) serveSwitch(auth extensionauth.Server, signIn mount.SignIn, w http.ResponseWriter, r *http.Request) {
+	c, err := e.switchProject(auth, signIn, w, r)
+	if err != nil {
+		e.refuse(w, r, authError(err))
+		return
+	}
+	http.SetCookie(w, e.cookie(r, c.Value, c.Expires))
+	writeSuccess(w, func(b *rawjson.Builder) {
+		var p rawjson.Builder
+		p.String("id", c.Identity.Project.PublicID)
+		p.String("name", c.Identity.Project.Name)
+		b.Raw("project", p.Bytes())
+		b.String("expires_at", c.Expires.UTC().Format(time.RFC3339))
+	})
+}
+
+func (e *apiExtension) switchProject(
+	auth extensionauth.Server,
+	signIn mount.SignIn,
+	w http.ResponseWriter,
+	r *http.Request,
+) (c mount.Credential, err error) {
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || r.Header.Get("Authorization") != "" {
+		ctx, err := auth.Authenticate(r.Context(), r.Header)
+		if err != nil {
+			return c, err
+		}
+		who, _ := project.IdentityFrom(ctx)
+		return c, &project.CallerError{Caller: who, Err: fault.InvalidField("Authorization",
+			"a request with a key acts in the key's project: sign in with POST %s, and switch with its cookie alone", signInPath)}
+	}
+	raw, err := signInBody(w, r)
+	if err != nil {
+		return c, err
+	}
+	id, err := chosenProject(raw)
+	if err != nil {
+		return c, err
+	}
+	return signIn.SwitchProject(r.Context(), cookie.Value, id)
+}
+
+// chosenProject reads {"id": …}; empty stands for the key's own project, which is null there.
+func chosenProject(raw []byte) (id string, err error) {
+	var body struct {
+		ID json.RawMessage `json:"id"`
+	}
+	switch err := json.Unmarshal(raw, &body); {
+	case err != nil:
+		return "", fault.New(fault.Invalid, `the body must be {"id": "…"}`)
+	case body.ID == nil:
+		return "", fault.InvalidField("id", "is required: the id of a project, or null for the key's own")
+	case string(body.ID) == "null":
+		return "", nil
+	}
+	if err := json.Unmarshal(body.ID, &id); err != nil || id == "" {
+		return "", fault.InvalidField("id", "must be the id of a project, or null for the key's own")
+	}
+	return id, nil
 }
 
 func writeSuccess(w http.ResponseWriter, add func(*rawjson.Builder)) {

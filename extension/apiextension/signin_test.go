@@ -39,6 +39,22 @@ func (a signInAuth) Resume(ctx context.Context, credential string) (context.Cont
 	return project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 7, PublicID: "p7"}, Scope: project.ScopeFull}), nil
 }
 
+// SwitchProject knows the project "p8".
+func (a signInAuth) SwitchProject(ctx context.Context, credential, id string) (mount.Credential, error) {
+	ctx, err := a.Resume(ctx, credential)
+	who, _ := project.IdentityFrom(ctx)
+	switch {
+	case err != nil:
+		return mount.Credential{}, err
+	case id == "":
+		return mount.Credential{Value: "credential", Expires: time.Now().Add(time.Hour), Identity: who}, nil
+	case id != "p8":
+		return mount.Credential{}, &project.CallerError{Caller: who, Err: &fault.Error{Kind: fault.NotFound, Field: "id", Msg: "no such project"}}
+	}
+	who.Project = project.Project{ID: 8, PublicID: id, Name: "Eight"}
+	return mount.Credential{Value: "switched", Expires: time.Now().Add(time.Hour), Identity: who}, nil
+}
+
 func (signInAuth) NewCode() string { return "once" }
 
 // serveSignIn starts an extension whose authenticator lets browsers sign in, and returns its URL and what it announced.
@@ -176,11 +192,69 @@ func TestCookie(t *testing.T) {
 	}
 }
 
+func TestSwitchProject(t *testing.T) {
+	e, url, _ := startSignIn(t)
+	name := "spangrove_" + url[strings.LastIndex(url, ":")+1:]
+	cookie := name + "=credential"
+	for _, tt := range []struct {
+		name, body string
+		headers    []string
+		status     int
+		want       string
+		set        string // the value of the cookie
+	}{
+		{"another project", `{"id":"p8"}`, []string{"Cookie", cookie}, 200, `"project":{"id":"p8","name":"Eight"}`, "switched"},
+		{"its own page asks", `{"id":"p8"}`, []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 200, `"expires_at":"`, "switched"},
+		{"the key's own", `{"id":null}`, []string{"Cookie", cookie}, 200, `"project":{"id":"p7"`, "credential"},
+		{"an unknown project", `{"id":"p9"}`, []string{"Cookie", cookie}, 404, "id: no such project", ""},
+		{"no project", `{}`, []string{"Cookie", cookie}, 400, "id: is required", ""},
+		{"an empty id", `{"id":""}`, []string{"Cookie", cookie}, 400, "id: must be", ""},
+		{"a number", `{"id":8}`, []string{"Cookie", cookie}, 400, "id: must be", ""},
+		{"no JSON", `id=p8`, []string{"Cookie", cookie}, 400, "the body must be", ""},
+		{"too long", `{"id":"` + strings.Repeat("x", maxSignInBody) + `"}`, []string{"Cookie", cookie}, 400, "at most", ""},
+		{"a forged cookie", `{"id":"p8"}`, []string{"Cookie", cookie + "x"}, 401, "signed out", ""},
+		{"a cookie of another port", `{"id":"p8"}`, []string{"Cookie", "spangrove_1=credential"}, 401, "unknown API key", ""},
+		{"nobody", `{"id":"p8"}`, nil, 401, "unknown API key", ""},
+		{"a key", `{"id":"p8"}`, []string{"Authorization", "Bearer good"}, 400, "Authorization: a request with a key acts in the key's project", ""},
+		{"a key and a cookie", `{"id":"p8"}`, []string{"Authorization", "Bearer good", "Cookie", cookie}, 400, "Authorization: ", ""},
+		{"a wrong key", `{"id":"p8"}`, []string{"Authorization", "Bearer bad", "Cookie", cookie}, 401, "unknown API key", ""},
+		{"another site", `{"id":"p8"}`, []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 403, "another site", ""},
+		{"another port's page", `{"id":"p8"}`, []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 403, "another site", ""},
+		{"an older browser on another site", `{"id":"p8"}`, []string{"Cookie", cookie, "Origin", "http://evil.example"}, 403, "another site", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := call(t, "POST", url+"/v1/login/project", "", strings.NewReader(tt.body), tt.headers...)
+			set := got.header.Get("Set-Cookie")
+			if got.status != tt.status || !strings.Contains(got.body, tt.want) || (set != "") != (tt.set != "") {
+				t.Fatalf("%d %s, cookie %q", got.status, got.body, set)
+			}
+			if tt.set == "" {
+				return
+			}
+			for _, part := range []string{name + "=" + tt.set + ";", "Path=/", "HttpOnly", "SameSite=Strict", "Expires="} {
+				if !strings.Contains(set, part) {
+					t.Errorf("the cookie %s has no %s", set, part)
+				}
+			}
+		})
+	}
+	for _, r := range e.refusals.Of("", true) {
+		if strings.Contains(r.Message, "Authorization: ") {
+			t.Errorf("noted as that of an unknown key: %+v", r)
+		}
+	}
+	if got := call(t, "GET", url+"/v1/login/project", "good", nil); got.status != 404 {
+		t.Errorf("GET: %d", got.status)
+	}
+}
+
 // An authenticator of somebody else's has nothing to sign in to; the pages are there all the same.
 func TestWithoutSignIn(t *testing.T) {
 	_, url := serve(t, nil)
-	if got := call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"key":"good"}`)); got.status != 404 {
-		t.Errorf("%d %s", got.status, got.body)
+	for path, body := range map[string]string{"/v1/login": `{"key":"good"}`, "/v1/login/project": `{"id":"p8"}`} {
+		if got := call(t, "POST", url+path, "", strings.NewReader(body)); got.status != 404 {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
 	}
 	for _, path := range []string{"/", "/ui/x/app.js"} {
 		if got := call(t, "GET", url+path, "", nil); got.status != 200 || !strings.Contains(got.header.Get("Content-Security-Policy"), "script-src 'self'") {

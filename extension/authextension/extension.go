@@ -38,6 +38,8 @@ type keyStore interface {
 	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
 	// KeyByID returns a key and its project, in force or not. fault.NotFound if there is none.
 	KeyByID(ctx context.Context, id string) (project.Key, project.Project, error)
+	// ProjectByPublicID returns a project. fault.NotFound if there is none.
+	ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error)
 	// KeysRevision returns another number after each change of a key or a project that this process
 	// made.
 	KeysRevision() uint64
@@ -116,7 +118,7 @@ func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]s
 // record adds to the audit log a request whose key was refused. identity is the key's if it is known.
 func (e *authExtension) record(ctx context.Context, identity *project.Identity, err error) {
 	l := e.lookup.Load()
-	if l == nil || !isKind(err, fault.Unauthorized) {
+	if l == nil || !isKind(err, fault.Unauthorized) || errors.Is(err, errProjectGone) { // its key is good
 		return
 	}
 	outcome := audit.UnknownKey

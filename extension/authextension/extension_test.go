@@ -39,6 +39,7 @@ type fakeKeys struct {
 	lookups  int
 	revision uint64
 	limits   project.Bounds
+	projects []project.Project // besides the default one
 	audit    []audit.Entry
 }
 
@@ -56,6 +57,21 @@ func (f *fakeKeys) DefaultLimits() project.Bounds {
 
 func (f *fakeKeys) EnsureProject(_ context.Context, name string) (project.Project, error) {
 	return project.Project{ID: 1, PublicID: "p-" + name, Name: name}, nil
+}
+
+func (f *fakeKeys) ProjectByPublicID(_ context.Context, id string) (project.Project, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lookups++
+	if f.down {
+		return project.Project{}, &fault.Error{Kind: fault.Internal, Msg: "disk on fire"}
+	}
+	for _, p := range append([]project.Project{{ID: 1, PublicID: "p-default", Name: "default"}}, f.projects...) {
+		if p.PublicID == id {
+			return p, nil
+		}
+	}
+	return project.Project{}, &fault.Error{Kind: fault.NotFound, Msg: "no such project"}
 }
 
 func (f *fakeKeys) HasAdminKey(context.Context) (bool, error) {

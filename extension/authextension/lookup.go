@@ -31,6 +31,8 @@ type lookup struct {
 	known   *lru.Cache[[sha256.Size]byte, knownKey]
 	byID    *lru.Cache[string, [sha256.Size]byte] // hashes of keys that have been seen
 	unknown *lru.Cache[[sha256.Size]byte, validity]
+	// projects are those that browsers have switched to, by public id.
+	projects *lru.Cache[string, knownProject]
 }
 
 // validity is how long an answer is good: until a time, and while the keys have a revision.
@@ -53,11 +55,17 @@ func (k *knownKey) identity() project.Identity {
 	return project.Identity{Project: k.project, KeyID: k.key.ID, KeyPrefix: k.key.Prefix, Scope: k.key.Scope}
 }
 
+type knownProject struct {
+	validity
+	project project.Project
+}
+
 func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 	l := &lookup{keys: keys, ttl: ttl, now: now}
 	l.known, _ = lru.New[[sha256.Size]byte, knownKey](cacheSize)
 	l.byID, _ = lru.New[string, [sha256.Size]byte](cacheSize)
 	l.unknown, _ = lru.New[[sha256.Size]byte, validity](cacheSize)
+	l.projects, _ = lru.New[string, knownProject](cacheSize)
 	return l
 }
 
@@ -124,6 +132,49 @@ func (l *lookup) identityByHash(ctx context.Context, keyHash []byte) (project.Id
 		return who, errUnknownKey
 	}
 	return who, nil
+}
+
+// actingIn returns a caller, who acts in the project of its key, acting in the one with a public id. errProjectGone if there is none;
+// errUnknownCredential if the key may not: it did when the credential was made.
+func (l *lookup) actingIn(ctx context.Context, who project.Identity, id string) (project.Identity, error) {
+	if !who.MaySwitch() {
+		return who, errUnknownCredential
+	}
+	p, err := l.projectByID(ctx, id)
+	if err != nil || p.ID == who.Project.ID {
+		return who, err
+	}
+	own := who.Project
+	who.Project, who.Own = p, &own
+	return who, nil
+}
+
+// projectByID returns the project with a public id, remembered as a key's is. One that is not there is not remembered: who asks has
+// signed in by a key of scope admin.
+func (l *lookup) projectByID(ctx context.Context, id string) (project.Project, error) {
+	now, revision := l.now(), l.keys.KeysRevision()
+	found, ok := l.projects.Get(id)
+	if ok && found.holds(now, revision) {
+		return found.project, nil
+	}
+	asking, cancel := ctx, func() {}
+	stale := ok && found.revision == revision && now.Before(found.until.Add(maxStale))
+	if stale {
+		asking, cancel = context.WithTimeout(ctx, askTime)
+	}
+	p, err := l.keys.ProjectByPublicID(asking, id)
+	cancel()
+	switch {
+	case isKind(err, fault.NotFound):
+		l.projects.Remove(id)
+		return p, errProjectGone
+	case err != nil && stale && ctx.Err() == nil:
+		return found.project, nil
+	case err != nil:
+		return p, unavailable(err)
+	}
+	l.projects.Add(id, knownProject{validity{now.Add(l.ttl), revision}, p})
+	return p, nil
 }
 
 // unavailable keeps an error of the store from looking like a wrong key, which senders would

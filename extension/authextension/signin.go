@@ -71,7 +71,8 @@ func (e *authExtension) signIn(ctx context.Context, find func(*lookup) (project.
 		return c, err
 	}
 	expires := e.now().Add(credentialTTL).Truncate(time.Second)
-	return mount.Credential{Value: sign(who.KeyID, expires, hash), Expires: expires, Identity: who}, nil
+	who.Cookie = true
+	return mount.Credential{Value: sign(grant{keyID: who.KeyID, expires: expires}, hash), Expires: expires, Identity: who}, nil
 }
 
 // Resume implements mount.SignIn.
@@ -90,21 +91,36 @@ func (e *authExtension) resume(ctx context.Context, credential string) (who proj
 	if l == nil {
 		return who, nil, errNotReady
 	}
-	id, expires, ok := parseCredential(credential)
-	if !ok || !e.now().Before(expires) {
-		return who, nil, errUnknownCredential
-	}
-	k, who, err := l.identityByID(ctx, id)
-	switch {
-	case isKind(err, fault.Unauthorized):
-		return who, nil, errUnknownCredential
-	case err != nil:
+	g, who, _, err := e.verify(ctx, l, credential)
+	if err != nil {
 		return who, nil, err
-	case !hmac.Equal([]byte(sign(id, expires, k.Hash)), []byte(credential)):
-		return project.Identity{}, nil, errUnknownCredential
+	}
+	if g.projectID != "" {
+		if who, err = l.actingIn(ctx, who, g.projectID); err != nil {
+			return who, nil, withCaller(&who, err)
+		}
 	}
 	meter, err = e.meter(l, &who)
 	return who, meter, err
+}
+
+// verify returns what a credential grants, whom its key identifies in the key's own project, and the hash of the key.
+func (e *authExtension) verify(ctx context.Context, l *lookup, credential string) (g grant, who project.Identity, hash []byte, err error) {
+	g, ok := parseCredential(credential)
+	if !ok || !e.now().Before(g.expires) {
+		return g, who, nil, errUnknownCredential
+	}
+	k, who, err := l.identityByID(ctx, g.keyID)
+	switch {
+	case isKind(err, fault.Unauthorized):
+		return g, who, nil, errUnknownCredential
+	case err != nil:
+		return g, who, nil, err
+	case !hmac.Equal([]byte(sign(g, k.Hash)), []byte(credential)):
+		return g, project.Identity{}, nil, errUnknownCredential
+	}
+	who.Cookie = true
+	return g, who, k.Hash, nil
 }
 
 // identified returns a context with the caller and its meter, for the Collector and for the API.
@@ -114,21 +130,36 @@ func (e *authExtension) identified(ctx context.Context, who *project.Identity, m
 	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), *who), meter)
 }
 
-// sign returns a credential: the key's id, when it expires in Unix seconds, and a signature over both. It is signed with the stored
-// hash of the key, so there is no secret to keep besides, every server on one database can check it, and it ends with the key.
-func sign(keyID string, expires time.Time, hash []byte) string {
-	text := keyID + "." + strconv.FormatInt(expires.Unix(), 10)
+// grant is what a credential says.
+type grant struct {
+	keyID     string
+	expires   time.Time // to the second
+	projectID string    // public id of the project to act in; empty: the key's own
+}
+
+// sign returns the credential of a grant: the key's id, when it expires in Unix seconds, the project if it is not the key's own, and a
+// signature over all of it. It is signed with the stored hash of the key, so there is no secret to keep besides, every server on one
+// database can check it, and it ends with the key. The two forms have signatures of two sorts, so that neither can be made of the other.
+func sign(g grant, hash []byte) string {
+	text, form := g.keyID+"."+strconv.FormatInt(g.expires.Unix(), 10), 1
+	if g.projectID != "" {
+		text, form = text+"."+g.projectID, 2
+	}
 	mac := hmac.New(sha256.New, hash)
-	fmt.Fprintf(mac, "spangrove sign-in 1 %s", text)
+	fmt.Fprintf(mac, "spangrove sign-in %d %s", form, text)
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // parseCredential returns what a credential says, signed or not.
-func parseCredential(credential string) (keyID string, expires time.Time, ok bool) {
+func parseCredential(credential string) (g grant, ok bool) {
 	keyID, rest, _ := strings.Cut(credential, ".")
-	seconds, _, _ := strings.Cut(rest, ".")
+	seconds, rest, _ := strings.Cut(rest, ".")
+	projectID := ""
+	if at := strings.LastIndexByte(rest, '.'); at >= 0 {
+		projectID = rest[:at] // what follows is the signature
+	}
 	n, err := strconv.ParseInt(seconds, 10, 64)
-	return keyID, time.Unix(n, 0), err == nil && len(credential) <= maxCredential
+	return grant{keyID, time.Unix(n, 0), projectID}, err == nil && len(credential) <= maxCredential
 }
 
 // maxCredential is more than sign returns, in bytes.

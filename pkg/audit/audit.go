@@ -19,6 +19,7 @@ const (
 	ProjectCreate = "project.create"
 	ProjectUpdate = "project.update"
 	ProjectDelete = "project.delete"
+	ProjectSwitch = "project.switch" // a browser acts in another project from now on
 	LimitsSet     = "limits.set"
 
 	ProviderSet    = "provider.set"
@@ -43,7 +44,7 @@ const (
 func Actions() []string {
 	return []string{
 		ChartDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
-		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete, RunDelete,
+		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }
@@ -64,7 +65,7 @@ const (
 // Entry is one entry of the log.
 type Entry struct {
 	At        time.Time // to the microsecond; of several alike, the first
-	ProjectID string    // public id of the project that the action was about, or that of the key if it failed; empty: none is known
+	ProjectID string    // public id of the project that the action was about, or the caller's if it failed; empty: none is known
 	KeyID     string    // id of the caller's key; empty: none, or an unknown one
 	Address   string    // of the connection, without its port; empty where Count is of many
 	Action    string

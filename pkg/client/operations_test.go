@@ -162,8 +162,8 @@ var methods = map[string]string{
 	"deleteSamples": "Sessions.DeleteSamples",
 }
 
-// browsers are operations that set and take away a browser's cookie: programs send their key.
-var browsers = map[string]bool{"login": true, "logout": true}
+// browsers are operations that set, change and take away a browser's cookie: programs send their key.
+var browsers = map[string]bool{"login": true, "switchProject": true, "logout": true}
 
 // doubles are operations that do what another does, for other clients' sake. They need no method
 // of their own.

@@ -184,9 +184,10 @@ type Me struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"project"`
-	Scope   string `json:"scope"`
-	KeyID   string `json:"key_id"`  // empty on a server without keys
-	Version string `json:"version"` // the server's
+	Scope     string `json:"scope"`
+	KeyID     string `json:"key_id"`     // empty on a server without keys
+	CanSwitch bool   `json:"can_switch"` // of a browser that can act in other projects; false for a client that sends its key
+	Version   string `json:"version"`    // the server's
 	// Addresses are where the server listens, as it bound them: behind a proxy, or in a container, clients need others.
 	Addresses []ServerAddress `json:"addresses"`
 	// Evaluators are the types of metrics that can be run, and Providers the names of the model providers that they can ask. Both are

@@ -10,16 +10,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// getMe answers with the caller's project and key, and with what the server is: where it listens, what metrics can use, and
+// getMe answers with the project that the caller acts in and its key, and with what the server is: where it listens, what metrics can use, and
 // the bounds that a client should know. A key that may only send is not told what metrics can use.
 func (s *Server) getMe(c *call) error {
-	var b, p rawjson.Builder
-	p.String("id", c.project.PublicID)
-	p.String("name", c.project.Name)
-	b.Raw("project", p.Bytes())
+	var b rawjson.Builder
+	b.Raw("project", projectName(&c.project))
 	b.String("scope", string(c.scope))
 	if who, ok := project.IdentityFrom(c.ctx()); ok {
 		b.String("key_id", who.KeyID)
+		b.Bool("can_switch", who.MaySwitch())
+		if who.Own != nil {
+			b.Raw("key_project", projectName(who.Own))
+		}
 	}
 	b.String("version", s.Version)
 	b.Raw("addresses", s.addresses())
@@ -41,6 +43,14 @@ func (s *Server) getMe(c *call) error {
 	}
 	b.Raw("limits", limits)
 	return c.json(&b)
+}
+
+// projectName returns the id and the name of a project.
+func projectName(p *project.Project) json.RawMessage {
+	var b rawjson.Builder
+	b.String("id", p.PublicID)
+	b.String("name", p.Name)
+	return b.Bytes()
 }
 
 // serves has the names of what listeners serve.

@@ -232,7 +232,7 @@ func TestDialectFollowsThePrefix(t *testing.T) {
 
 // patterns returns all routes of the API: ours, the receiver's, and the extension's own.
 func patterns() []string {
-	all := append(mount.WritePatterns(), "GET /healthcheck", "GET /v1/healthcheck", "POST /v1/login", "POST /v1/logout")
+	all := append(mount.WritePatterns(), "GET /healthcheck", "GET /v1/healthcheck", "POST /v1/login", "POST /v1/login/project", "POST /v1/logout")
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		all = append(all, r.Pattern())
 	}
@@ -360,7 +360,7 @@ func TestDocsListEveryRoute(t *testing.T) {
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|\w*api_keys)|/providers)(/\{\w+\})?$`)
-	used := map[string]bool{audit.SignIn: true}
+	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)
 		if must != (r.Audit != "") {

@@ -16,8 +16,13 @@ type SignIn interface {
 	// unknown, was used, or is too old.
 	SignInWithCode(ctx context.Context, code string) (Credential, error)
 	// Resume returns a context with the identity of the key that a credential stands for, as Authenticate does for
-	// the key itself. fault.Unauthorized if the credential is forged or too old, or its key is not in force.
+	// the key itself, in the project that the credential says. fault.Unauthorized if the credential is forged or too old, or its key
+	// is not in force, or that project was deleted.
 	Resume(ctx context.Context, credential string) (context.Context, error)
+	// SwitchProject returns a credential of the same key and for the same time that acts in another project: the one with this
+	// public id, or the key's own if id is empty. A credential whose project was deleted can be switched, too. fault.Forbidden if
+	// the key is not of scope admin, fault.NotFound if there is no such project, else the errors of Resume.
+	SwitchProject(ctx context.Context, credential, id string) (Credential, error)
 	// NewCode returns a code by which the server's own key signs in once, within a few minutes; empty if the server
 	// knows no key of its own.
 	NewCode() string
@@ -27,5 +32,5 @@ type SignIn interface {
 type Credential struct {
 	Value    string // safe in a cookie
 	Expires  time.Time
-	Identity project.Identity
+	Identity project.Identity // with the project that the credential acts in
 }

@@ -5,15 +5,22 @@ import (
 	"errors"
 )
 
-// Identity is the caller of one request: the project its key belongs to and the key's scope.
+// Identity is the caller of one request: the project it acts in and the key's scope.
 // It is the Collector's client.AuthData of a request that carries a valid key.
 type Identity struct {
 	Project Project
-	KeyID   string
+	// Own is the key's project where Project is another one, to which a browser has switched; nil: Project is the key's.
+	Own *Project
+	// Cookie says that a browser's cookie stood for the key.
+	Cookie bool
+	KeyID  string
 	// KeyPrefix is the first characters of the key, by which lists show it.
 	KeyPrefix string
 	Scope     Scope
 }
+
+// MaySwitch reports whether the caller may choose the project that it acts in: a browser that is signed in by a key of scope admin.
+func (i Identity) MaySwitch() bool { return i.Cookie && i.Scope.Allows(ScopeAdmin) }
 
 // The attribute names an Identity answers to as client.AuthData, and under which the receiver
 // stamps a batch's resource, since client metadata does not survive queues.

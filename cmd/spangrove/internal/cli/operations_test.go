@@ -15,7 +15,7 @@ var verbs = map[string]string{
 	"startSession": "sessions start", "getSession": "sessions get", "deleteSession": "sessions delete",
 	"searchSessions": "sessions search", "getSessionTree": ": for pages; sessions tree reads what the events say, too", "previewEvents": ": for pages",
 	"watchSessions": "sessions watch",
-	"getEventField": "events field", "getMe": "keys whoami", "login": ": for browsers", "logout": ": for browsers",
+	"getEventField": "events field", "getMe": "keys whoami", "login": ": for browsers", "switchProject": ": for browsers", "logout": ": for browsers",
 	"getSessionOTLP": "events export", "addSessionTraces": "events import", "addSessionEvents": "events batch",
 
 	"createEvent": "events create", "createModelEvent": "events create", "getEvent": "events get", "updateEventById": "events update", "deleteEvent": "events delete",

@@ -285,6 +285,10 @@ export interface GetMeAnswer {
   scope: Scope;
   /** left out on a server without keys */
   key_id?: string;
+  /** whether `/v1/login/project` lets the caller act in other projects; left out on a server without keys */
+  can_switch?: boolean;
+  /** the project of the key, where `project` is another one that the browser has switched to; else left out */
+  key_project?: { id: string; name: string };
   /** the server's */
   version: string;
   /** where the server listens, as it bound them; behind a proxy clients need others */
