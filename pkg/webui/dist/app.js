@@ -903,6 +903,8 @@ function foldAlike(pairs, opened) {
 }
 
 // model/tree.ts
+var countOf = (tree) => tree.total - 1;
+var loadedOf = (tree) => tree.nodes.length - 1;
 function readTree(answer) {
   const read = rowReader(answer);
   const nodes = [];
@@ -1415,7 +1417,7 @@ function Side({ tree, other, id }) {
   const errors = (t) => t.root.errorsBelow || (t.root.error ? 1 : 0);
   const numbers = [
     ["duration", tree.end - tree.start, other && other.end - other.start, duration],
-    ["events", tree.total - 1, other && other.total - 1, count],
+    ["events", countOf(tree), other && countOf(other), count],
     ["tokens", tree.root.tokens ?? 0, other && (other.root.tokens ?? 0), count],
     ["cost", tree.root.cost ?? 0, other && (other.root.cost ?? 0), cost],
     ["errors", errors(tree), other && errors(other), count]
@@ -3227,7 +3229,7 @@ function Delete({ event, session, onClose }) {
   return /* @__PURE__ */ jsx17(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs16("div", { class: "form", children: [
     /* @__PURE__ */ jsx17("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
     /* @__PURE__ */ jsxs16("p", { children: [
-      isSession ? counted.value ? `${plural(counted.value.total - 1, "event")} go with it.` : "All its events go with it." : below.value !== null ? below.value === 0 ? "Nothing stands below it." : `${plural(below.value, "event")} directly below it stay, as events whose parent is missing.` : "What stands below it stays, as events whose parent is missing.",
+      isSession ? counted.value ? `${plural(countOf(counted.value), "event")} go with it.` : "All its events go with it." : below.value !== null ? below.value === 0 ? "Nothing stands below it." : `${plural(below.value, "event")} directly below it stay, as events whose parent is missing.` : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
     (counted.error || below.error) && /* @__PURE__ */ jsx17("p", { class: "warn", children: "What would go could not be counted." }),
@@ -5512,9 +5514,9 @@ function Session({ tree, parts, id, view }) {
     /* @__PURE__ */ jsxs27("div", { class: "summary", children: [
       /* @__PURE__ */ jsx30("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
       /* @__PURE__ */ jsx30("span", { children: /* @__PURE__ */ jsx30("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs27("span", { children: [
-        /* @__PURE__ */ jsx30("b", { children: count(tree.total - 1) }),
-        ` ${tree.total === 2 ? "event" : "events"}`
+      /* @__PURE__ */ jsxs27("span", { title: "Without the session itself", children: [
+        /* @__PURE__ */ jsx30("b", { children: count(countOf(tree)) }),
+        ` ${countOf(tree) === 1 ? "event" : "events"}`
       ] }),
       calls > 0 && /* @__PURE__ */ jsxs27("span", { children: [
         /* @__PURE__ */ jsx30("b", { children: count(calls) }),
@@ -5617,7 +5619,7 @@ function Session({ tree, parts, id, view }) {
               }
             ) : view === "graph" ? /* @__PURE__ */ jsx30(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx30(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx30(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx30(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
             (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs27("div", { class: "foot", role: "status", children: [
-              match && needsRows ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : zoomed ? `${plural(part.nodes.length, "event")} of ${count(tree.nodes.length)} in this time` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
+              match && needsRows ? `${plural(rows.filter((r) => !r.grey && r.node !== tree.root).length, "event")} of ${count(loadedOf(tree))} match` : zoomed ? `${plural(loadedOf(part), "event")} of ${count(loadedOf(tree))} in this time` : `${count(loadedOf(tree))} of ${plural(countOf(tree), "event")}`,
               tree.truncated && /* @__PURE__ */ jsx30(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
               parts.problem && /* @__PURE__ */ jsx30("span", { class: "bad", children: parts.problem.message }),
               parts.problem && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
@@ -5652,7 +5654,7 @@ function searchOf(session, only, find) {
   return only === "slow" || only === null && find.trim() === "" ? null : href(["events"], { q, range: "all" });
 }
 function Part({ tree, parts, match, search }) {
-  const left = tree.total - tree.nodes.length;
+  const left = countOf(tree) - loadedOf(tree);
   const full = tree.nodes.length + partRows > maxLoaded;
   return /* @__PURE__ */ jsxs27(Fragment15, { children: [
     /* @__PURE__ */ jsx30("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
@@ -5696,7 +5698,7 @@ function Steps({ tree, range, selected, onVisible, onSelect }) {
   const steps2 = useMemo10(() => range ? all.filter((s) => overlaps(s.node, range)) : all, [all, range]);
   if (all.length > 0 && steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps in this time" });
   if (steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx30("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx30(TranscriptView, { steps: steps2, hidden: tree.nodes.length - 1 - all.length, selected, preview: previewOf, onVisible, onSelect });
+  return /* @__PURE__ */ jsx30(TranscriptView, { steps: steps2, hidden: loadedOf(tree) - all.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
@@ -5829,13 +5831,13 @@ function SessionPeek({ id, row, onClose }) {
       row.cost !== void 0 && /* @__PURE__ */ jsx31("span", { children: cost(row.cost) }),
       row.num_errors > 0 && /* @__PURE__ */ jsx31("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx31("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
+    current?.truncated && /* @__PURE__ */ jsx31("p", { class: "foot", children: `The upper levels of ${plural(countOf(current), "event")}; open the session for all of them` }),
     tree.loading && /* @__PURE__ */ jsx31("div", { class: "progress" }),
     tree.error && !current ? /* @__PURE__ */ jsx31(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx31(
       TranscriptView,
       {
         steps: steps2,
-        hidden: current.nodes.length - 1 - steps2.length,
+        hidden: loadedOf(current) - steps2.length,
         selected: null,
         preview: previewOf,
         onVisible: (ids) => void loadPreviews(ids).then((fresh) => {

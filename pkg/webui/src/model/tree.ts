@@ -29,10 +29,16 @@ export interface Tree {
   nodes: Node[]; // parents before children, children by start
   start: number;
   end: number;
-  total: number; // events of the session, on the server
+  total: number; // events of the session, on the server; as nodes, with the session's own
   truncated: boolean; // there are events that are not loaded
   touched: string;
 }
+
+/** How many events a session has, as everywhere else: those below its own. */
+export const countOf = (tree: { total: number }): number => tree.total - 1;
+
+/** How many of them are loaded. */
+export const loadedOf = (tree: Tree): number => tree.nodes.length - 1;
 
 /** Events of a session that are not loaded: they stand below parent, directly behind after or first. */
 export interface Gap {

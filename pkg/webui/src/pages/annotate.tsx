@@ -10,6 +10,7 @@ import { addCommands } from "../app/keymap.ts";
 import { go, href } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
 import * as format from "../model/format.ts";
+import { countOf } from "../model/tree.ts";
 import { me } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -257,7 +258,7 @@ function Delete({ event, session, onClose }: { event: Event; session: string; on
         <h2>{isSession ? "Delete the session with all its events?" : "Delete this event?"}</h2>
         <p>
           {isSession
-            ? counted.value ? `${format.plural(counted.value.total - 1, "event")} go with it.` : "All its events go with it."
+            ? counted.value ? `${format.plural(countOf(counted.value), "event")} go with it.` : "All its events go with it."
             : below.value !== null ? (below.value === 0 ? "Nothing stands below it." : `${format.plural(below.value, "event")} directly below it stay, as events whose parent is missing.`) : "What stands below it stays, as events whose parent is missing."}
           {" This cannot be undone."}
         </p>

@@ -8,7 +8,7 @@ import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { foldAlike, nextDifference, pairTrees, type Pair } from "../model/diverge.ts";
 import * as format from "../model/format.ts";
-import { readTree, type Node, type Tree } from "../model/tree.ts";
+import { countOf, readTree, type Node, type Tree } from "../model/tree.ts";
 import { Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { Icon, TypeIcon } from "../parts/icon.tsx";
 import { reveal, useWindow } from "../parts/table.tsx";
@@ -142,7 +142,7 @@ function Comparison({ left, right, ids }: { left: Tree; right: Tree; ids: [strin
 function Side({ tree, other, id }: { tree: Tree; other: Tree | null; id: string }) {
   const errors = (t: Tree) => t.root.errorsBelow || (t.root.error ? 1 : 0);
   const numbers: [string, number, number | null, (n: number) => string][] = [
-    ["duration", tree.end - tree.start, other && other.end - other.start, format.duration], ["events", tree.total - 1, other && other.total - 1, format.count],
+    ["duration", tree.end - tree.start, other && other.end - other.start, format.duration], ["events", countOf(tree), other && countOf(other), format.count],
     ["tokens", tree.root.tokens ?? 0, other && (other.root.tokens ?? 0), format.count], ["cost", tree.root.cost ?? 0, other && (other.root.cost ?? 0), format.cost], ["errors", errors(tree), other && errors(other), format.count],
   ];
   return (

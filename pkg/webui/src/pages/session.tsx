@@ -12,7 +12,7 @@ import * as format from "../model/format.ts";
 import { thread, transcript, type ThreadItem } from "../model/thread.ts";
 import { busyTimes } from "../model/graph.ts";
 import { idleTimes, narrow, overlaps, readRange, readTime, wholeRange, writeRange, writeTime, type Range } from "../model/timeline.ts";
-import { criticalPath, foldedBelow, pathTo, unloaded, visibleRows, type Gap, type Node, type Row, type Tree } from "../model/tree.ts";
+import { countOf, criticalPath, foldedBelow, loadedOf, pathTo, unloaded, visibleRows, type Gap, type Node, type Row, type Tree } from "../model/tree.ts";
 import { firstGap } from "../model/treewindow.ts";
 import { markWords } from "../parts/highlight.ts";
 import { Copy, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
@@ -211,7 +211,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
       <div class="summary">
         <span title={format.time(tree.start)}>{format.time(tree.start).slice(0, 19)}</span>
         <span><b>{format.duration(tree.end - tree.start)}</b></span>
-        <span><b>{format.count(tree.total - 1)}</b>{` ${tree.total === 2 ? "event" : "events"}`}</span>
+        <span title="Without the session itself"><b>{format.count(countOf(tree))}</b>{` ${countOf(tree) === 1 ? "event" : "events"}`}</span>
         {calls > 0 && <span><b>{format.count(calls)}</b>{` model ${calls === 1 ? "call" : "calls"}`}</span>}
         {root.tokens ? <span><b>{format.count(root.tokens)}</b> tokens</span> : null}
         {root.cost ? <span><b>{format.cost(root.cost)}</b></span> : null}
@@ -276,7 +276,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
           )}
           {(needsRows || zoomed || tree.truncated || parts.problem) && (
             <div class="foot" role="status">
-              {match && needsRows ? `${format.plural(rows.filter((r) => !r.grey).length, "event")} of ${format.count(tree.nodes.length)} match` : zoomed ? `${format.plural(part.nodes.length, "event")} of ${format.count(tree.nodes.length)} in this time` : `${format.count(tree.nodes.length)} of ${format.plural(tree.total, "event")}`}
+              {match && needsRows ? `${format.plural(rows.filter((r) => !r.grey && r.node !== tree.root).length, "event")} of ${format.count(loadedOf(tree))} match` : zoomed ? `${format.plural(loadedOf(part), "event")} of ${format.count(loadedOf(tree))} in this time` : `${format.count(loadedOf(tree))} of ${format.plural(countOf(tree), "event")}`}
               {tree.truncated && <Part tree={tree} parts={parts} match={match !== null && needsRows} search={searchOf(id, only, find)} />}
               {parts.problem && <span class="bad">{parts.problem.message}</span>}
               {parts.problem && <button type="button" class="button plain" onClick={parts.problem.retry}>Try again</button>}
@@ -320,7 +320,7 @@ function searchOf(session: string, only: string | null, find: string): string | 
 
 /** Says that a reading shows a part of a session, and loads more of it. */
 function Part({ tree, parts, match, search }: { tree: Tree; parts: TreeParts; match: boolean; search: string | null }) {
-  const left = tree.total - tree.nodes.length;
+  const left = countOf(tree) - loadedOf(tree);
   const full = tree.nodes.length + partRows > maxLoaded;
   return (
     <>
@@ -370,7 +370,7 @@ function Steps({ tree, range, selected, onVisible, onSelect }: { tree: Tree; ran
   const steps = useMemo(() => (range ? all.filter((s) => overlaps(s.node, range)) : all), [all, range]);
   if (all.length > 0 && steps.length === 0) return <Empty title="No steps in this time" />;
   if (steps.length === 0) return <Empty title="No steps yet"><p>The session has no events below it.</p></Empty>;
-  return <TranscriptView steps={steps} hidden={tree.nodes.length - 1 - all.length} selected={selected} preview={previewOf} onVisible={onVisible} onSelect={onSelect} />;
+  return <TranscriptView steps={steps} hidden={loadedOf(tree) - all.length} selected={selected} preview={previewOf} onVisible={onVisible} onSelect={onSelect} />;
 }
 
 /** How many model calls a thread reads at a time. */

@@ -6,7 +6,7 @@ import type { GetSessionTreeAnswer, SessionSummary } from "../api/types.gen.ts";
 import { go, href } from "../app/router.ts";
 import * as format from "../model/format.ts";
 import { transcript } from "../model/thread.ts";
-import { readTree } from "../model/tree.ts";
+import { countOf, loadedOf, readTree } from "../model/tree.ts";
 import { Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { TranscriptView } from "../parts/transcriptview.tsx";
@@ -39,10 +39,10 @@ export function SessionPeek({ id, row, onClose }: { id: string; row: SessionSumm
           {row.num_errors > 0 && <span class="bad">{format.plural(row.num_errors, "error")}</span>}
         </div>
       )}
-      {current?.truncated && <p class="foot">{`The upper levels of ${format.plural(current.total, "event")}; open the session for all of them`}</p>}
+      {current?.truncated && <p class="foot">{`The upper levels of ${format.plural(countOf(current), "event")}; open the session for all of them`}</p>}
       {tree.loading && <div class="progress" />}
       {tree.error && !current ? <Problem error={tree.error} retry={tree.reload} /> : current && (
-        <TranscriptView steps={steps} hidden={current.nodes.length - 1 - steps.length} selected={null} preview={previewOf}
+        <TranscriptView steps={steps} hidden={loadedOf(current) - steps.length} selected={null} preview={previewOf}
           onVisible={(ids) => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); })} onSelect={(e) => go(href(["session", id], { e }))} />
       )}
     </aside>
