@@ -77,24 +77,7 @@ func (s *EvaluationService) List(
 // All walks over all evaluations that match, newest first. It ends after the first error, which
 // comes with a zero item.
 func (s *EvaluationService) All(ctx context.Context, q EvaluationQuery) iter.Seq2[MetricEvaluation, error] {
-	return func(yield func(MetricEvaluation, error) bool) {
-		for before := ""; ; {
-			list, next, err := s.List(ctx, q, before, 0)
-			if err != nil {
-				yield(MetricEvaluation{}, err)
-				return
-			}
-			for _, e := range list {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if next == "" {
-				return
-			}
-			before = next
-		}
-	}
+	return follow("", func(before string) ([]MetricEvaluation, string, error) { return s.List(ctx, q, before, 0) })
 }
 
 // Retry makes evaluations that failed or are dead, and match, wait anew, and counts them.

@@ -52,22 +52,13 @@ func (s *EventService) SearchPage(ctx context.Context, q EventSearch) (*EventPag
 
 // AllInOrder walks over all events of a search, page by page, from the page of q.Cursor on.
 func (s *EventService) AllInOrder(ctx context.Context, q EventSearch) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		q.Uncounted = true
-		for {
-			page, err := s.SearchPage(ctx, q)
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			for i := range page.Events {
-				if !yield(page.Events[i], nil) {
-					return
-				}
-			}
-			if q.Cursor = page.NextCursor; q.Cursor == "" {
-				return
-			}
+	q.Uncounted = true
+	return follow(q.Cursor, func(cursor string) ([]Event, string, error) {
+		q.Cursor = cursor
+		page, err := s.SearchPage(ctx, q)
+		if err != nil {
+			return nil, "", err
 		}
-	}
+		return page.Events, page.NextCursor, nil
+	})
 }

@@ -64,6 +64,29 @@ func all[T any](start Page, read func(Page) (*List[T], error)) iter.Seq2[T, erro
 	}
 }
 
+// follow walks over the pages that cursors lead through, from the one of start on. read returns what is on the page of a cursor, and the next
+// one, empty after the last page. The walk ends after the first error, which comes with a zero item.
+func follow[T any](start string, read func(cursor string) (items []T, next string, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for cursor := start; ; {
+			items, next, err := read(cursor)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if cursor = next; cursor == "" {
+				return
+			}
+		}
+	}
+}
+
 // path joins the parts of a path below /v1, of which every second is an id, and escapes the ids.
 // It is empty if an id is invalid: a path with one of these would be that of another operation.
 func path(parts ...string) string {

@@ -94,23 +94,14 @@ func (s *SessionService) Search(ctx context.Context, q SessionQuery) (*SessionPa
 
 // All walks over all sessions of a search, page by page, from the page of q.Cursor on.
 func (s *SessionService) All(ctx context.Context, q SessionQuery) iter.Seq2[SessionSummary, error] {
-	return func(yield func(SessionSummary, error) bool) {
-		for {
-			page, err := s.Search(ctx, q)
-			if err != nil {
-				yield(SessionSummary{}, err)
-				return
-			}
-			for i := range page.Sessions {
-				if !yield(page.Sessions[i], nil) {
-					return
-				}
-			}
-			if q.Cursor = page.NextCursor; q.Cursor == "" {
-				return
-			}
+	return follow(q.Cursor, func(cursor string) ([]SessionSummary, string, error) {
+		q.Cursor = cursor
+		page, err := s.Search(ctx, q)
+		if err != nil {
+			return nil, "", err
 		}
-	}
+		return page.Sessions, page.NextCursor, nil
+	})
 }
 
 // TreePart says which rows of a session's tree are asked for; the zero value asks for all, up to 20,000.

@@ -225,12 +225,17 @@ func useEvents(t *testing.T, c *client.Client) {
 	equal(t, "by cost", []any{ranked.Events[0].EventID, len(ranked.Events), ranked.Total, ranked.NextCursor}, []any{second.EventID, 2, 0, ""})
 	ordered := client.EventSearch{EventQuery: q, Sort: client.SortDuration, Ascending: true}
 	ordered.Limit = 1
-	var names []string
-	for e, err := range c.Events.AllInOrder(ctx, ordered) {
-		check(t, err)
-		names = append(names, e.EventID)
+	walk := c.Events.AllInOrder(ctx, ordered)
+	for range 2 { // a walk that was left can begin anew
+		var names []string
+		for e, err := range walk {
+			check(t, err)
+			if names = append(names, e.EventID); len(names) == 2 {
+				break
+			}
+		}
+		equal(t, "by duration", names, []string{id, second.EventID})
 	}
-	equal(t, "by duration", names, []string{id, second.EventID})
 	worded := q
 	worded.Filters = append([]client.Filter{{Field: "event_name", Operator: client.Contains, Value: in.EventName[1:]}}, q.Filters...)
 	ranked = must(c.Events.SearchPage(ctx, client.EventSearch{EventQuery: worded, Snippets: true}))(t)
