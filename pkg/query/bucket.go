@@ -1,6 +1,9 @@
 package query
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"time"
 	_ "time/tzdata" // the binary runs where there is no time zone database
 
@@ -36,16 +39,8 @@ var lengths = map[Bucket]time.Duration{
 	Hour: time.Hour, "3h": 3 * time.Hour, "6h": 6 * time.Hour, "12h": 12 * time.Hour,
 }
 
-// fitting are the buckets that Fit chooses from, with their lengths, shortest first.
-var fitting = []struct {
-	bucket Bucket
-	length time.Duration
-}{
-	{Second, lengths[Second]}, {"5s", lengths["5s"]}, {"10s", lengths["10s"]}, {"30s", lengths["30s"]},
-	{Minute, lengths[Minute]}, {"5m", lengths["5m"]}, {"10m", lengths["10m"]}, {"30m", lengths["30m"]},
-	{Hour, lengths[Hour]}, {"3h", lengths["3h"]}, {"6h", lengths["6h"]}, {"12h", lengths["12h"]},
-	{Day, 24 * time.Hour}, {Week, 7 * 24 * time.Hour},
-}
+// byLength are the buckets of the clock, shortest first.
+var byLength = slices.SortedFunc(maps.Keys(lengths), func(a, b Bucket) int { return cmp.Compare(lengths[a], lengths[b]) })
 
 // fitBuckets is how many buckets a range has at most, but for months.
 const fitBuckets = 120
@@ -60,10 +55,16 @@ func Fit(from, to *float64, now time.Time) Bucket {
 	if to != nil {
 		end = *to
 	}
-	for _, f := range fitting {
-		if end-*from <= fitBuckets*float64(f.length.Milliseconds()) {
-			return f.bucket
-		}
+	fits := func(length time.Duration) bool { return end-*from <= fitBuckets*float64(length.Milliseconds()) }
+	if i := slices.IndexFunc(byLength, func(b Bucket) bool { return fits(lengths[b]) }); i >= 0 {
+		return byLength[i]
+	}
+	const day = 24 * time.Hour
+	switch {
+	case fits(day):
+		return Day
+	case fits(7 * day):
+		return Week
 	}
 	return Month
 }
