@@ -7,7 +7,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -60,23 +59,8 @@ func inPathProject(handle func(*Server, *call) error) func(*Server, *call) error
 }
 
 func (s *Server) listCharts(c *call) error {
-	limit, page, err := c.page()
-	if err != nil {
-		return err
-	}
-	ids, total, err := s.Store.FindCharts(c.ctx(), c.project.ID, limit, page)
-	if err != nil {
-		return err
-	}
-	c.total(total)
-	return c.stream(func(out *wire.Stream) error {
-		out.Text(`{"success":true,"data":`)
-		err := wire.WriteList(out, ids,
-			func(ids []string) ([]chart.Chart, error) { return s.Store.LoadCharts(c.ctx(), c.project.ID, ids) },
-			func(dst []byte, item *chart.Chart) []byte { return wire.AppendSavedChart(dst, item, c.dialect) })
-		out.Text("}")
-		return err
-	})
+	return dataPage(c, s.Store.FindCharts, s.Store.LoadCharts,
+		func(dst []byte, item *chart.Chart) []byte { return wire.AppendSavedChart(dst, item, c.dialect) })
 }
 
 func (s *Server) createChart(c *call) error {
@@ -124,8 +108,5 @@ func (s *Server) deleteChart(c *call) error {
 	if err := s.Store.DeleteChart(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
-	var b rawjson.Builder
-	b.Bool("success", true)
-	b.String("message", "The chart "+id+" is deleted.")
-	return c.json(&b)
+	return c.dataDeleted("chart", id)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -10,25 +11,15 @@ import (
 )
 
 func (s *Server) listMetricVersions(c *call) error {
-	limit, page, err := c.page()
-	if err != nil {
-		return err
-	}
-	names, total, err := s.Store.FindMetricVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
-	if err != nil {
-		return err
-	}
-	c.total(total)
-	return c.stream(func(out *wire.Stream) error {
-		out.Text(`{"success":true,"data":`)
-		err := wire.WriteList(out, names,
-			func(names []string) ([]metric.Version, error) {
-				return s.Store.LoadMetricVersions(c.ctx(), c.project.ID, c.text("id"), names)
-			},
-			func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.dialect) })
-		out.Text("}")
-		return err
-	})
+	id := c.text("id")
+	return dataPage(c,
+		func(ctx context.Context, project int64, limit, page int) ([]string, int, error) {
+			return s.Store.FindMetricVersions(ctx, project, id, limit, page)
+		},
+		func(ctx context.Context, project int64, names []string) ([]metric.Version, error) {
+			return s.Store.LoadMetricVersions(ctx, project, id, names)
+		},
+		func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.dialect) })
 }
 
 func (s *Server) createMetricVersion(c *call) error {
@@ -73,5 +64,37 @@ func (c *call) data(item json.RawMessage) error {
 	var b rawjson.Builder
 	b.Bool("success", true)
 	b.Raw("data", item)
+	return c.json(&b)
+}
+
+// dataPage streams a page of things as data answers with one: find names those of the page and counts all, load reads them.
+func dataPage[T any](
+	c *call,
+	find func(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error),
+	load func(ctx context.Context, projectID int64, ids []string) ([]T, error),
+	item func(dst []byte, item *T) []byte,
+) error {
+	limit, page, err := c.page()
+	if err != nil {
+		return err
+	}
+	ids, total, err := find(c.ctx(), c.project.ID, limit, page)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	return c.stream(func(out *wire.Stream) error {
+		out.Text(`{"success":true,"data":`)
+		err := wire.WriteList(out, ids, func(ids []string) ([]T, error) { return load(c.ctx(), c.project.ID, ids) }, item)
+		out.Text("}")
+		return err
+	})
+}
+
+// dataDeleted answers that something is deleted.
+func (c *call) dataDeleted(what, id string) error {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.String("message", "The "+what+" "+id+" is deleted.")
 	return c.json(&b)
 }

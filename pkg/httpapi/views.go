@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"github.com/spangrove/spangrove/pkg/project"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/view"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -36,23 +35,7 @@ var viewOperations = []apiOperation{
 }
 
 func (s *Server) listViews(c *call) error {
-	limit, page, err := c.page()
-	if err != nil {
-		return err
-	}
-	ids, total, err := s.Store.FindViews(c.ctx(), c.project.ID, limit, page)
-	if err != nil {
-		return err
-	}
-	c.total(total)
-	return c.stream(func(out *wire.Stream) error {
-		out.Text(`{"success":true,"data":`)
-		err := wire.WriteList(out, ids,
-			func(ids []string) ([]view.View, error) { return s.Store.LoadViews(c.ctx(), c.project.ID, ids) },
-			func(dst []byte, item *view.View) []byte { return wire.AppendView(dst, item) })
-		out.Text("}")
-		return err
-	})
+	return dataPage(c, s.Store.FindViews, s.Store.LoadViews, wire.AppendView)
 }
 
 func (s *Server) createView(c *call) error {
@@ -100,8 +83,5 @@ func (s *Server) deleteView(c *call) error {
 	if err := s.Store.DeleteView(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
-	var b rawjson.Builder
-	b.Bool("success", true)
-	b.String("message", "The view "+id+" is deleted.")
-	return c.json(&b)
+	return c.dataDeleted("view", id)
 }
