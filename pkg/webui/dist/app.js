@@ -94,11 +94,14 @@ var firstAt = 0;
 function typing(target) {
   return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }
+var pressed = (target) => target instanceof Element && target.closest("button, a[href], summary") !== null;
 function listen() {
   addEventListener("keydown", (event) => {
     const key2 = keyOf(event);
     if (event.defaultPrevented || event.isComposing) return;
     if (typing(event.target) && !key2.startsWith("mod+k")) return;
+    if (key2 === "enter" && pressed(event.target)) return;
+    if (key2 === "escape" && document.querySelector("[popover=auto]:popover-open")) return;
     if (document.querySelector("dialog[open]") && key2 !== "mod+k") return;
     const plain = key2.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;

@@ -54,12 +54,17 @@ function typing(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 }
 
+/** Reports whether Enter is for what has the focus: it presses it. */
+const pressed = (target: EventTarget | null) => target instanceof Element && target.closest("button, a[href], summary") !== null;
+
 /** Begins to listen for keys. */
 export function listen(): void {
   addEventListener("keydown", (event) => {
     const key = keyOf(event);
     if (event.defaultPrevented || event.isComposing) return;
     if (typing(event.target) && !key.startsWith("mod+k")) return;
+    if (key === "enter" && pressed(event.target)) return;
+    if (key === "escape" && document.querySelector("[popover=auto]:popover-open")) return; // the browser closes the menu
     if (document.querySelector("dialog[open]") && key !== "mod+k") return;
     const plain = key.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;
