@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -661,4 +661,19 @@ test("refused attempts to send are told from questions, each with what helps", (
   assert.match(help[3], /need http:\/\/h:7420, others http:\/\/h:7420\/v1\/traces/);
   assert.match(help[4], /No key came along/);
   for (const status of [405, 409, 413, 415, 422, 429]) assert.ok(refusals.cure(one("POST", "/v1/traces", status), "http://h").length > 20);
+});
+
+test("a list is the same list in another project, without what is of one project alone", () => {
+  for (const [from, to] of [
+    ["#/sessions?range=all&q=name%7Ea&s=1&view=2", "#/sessions?range=all&q=name%7Ea"],
+    ["#/events?view=2", "#/events"],
+    ["#/completions", "#/completions"],
+    ["#/start", "#/start"],
+    ["#/session/1234?e=5", "#/"],
+    ["#/sessions/1234", "#/"],
+    ["#/compare?a=1&b=2", "#/"],
+    ["", "#/"],
+    ["#", "#/"],
+    ["#/in/code", "#/"],
+  ]) assert.equal(place.placeElsewhere(from), to, from);
 });

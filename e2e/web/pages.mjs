@@ -1081,6 +1081,93 @@ test("a session and a list follow what is stored, and ask for it where there is 
   await p.close();
 });
 
+test("an admin's browser acts in another project, and all of its tabs do", async () => {
+  const name = `Other ${uuid()}`;
+  const [home, other] = [(await send("GET", "/v1/me")).project, await send("POST", "/v1/projects", { name })];
+  const made = await send("POST", `/v1/projects/${other.id}/fine_grained_api_keys`, { name: "write", permissions: ["full"], expires_at: "2099-01-01T00:00:00Z" });
+  const theirs = async (path, body) => assert.ok((await fetch(base + path, { method: "POST", headers: { Authorization: `Bearer ${made.data.key_value}` }, body: JSON.stringify(body) })).ok);
+  const same = uuid(); // one id in both projects
+  const ours = `ours ${uuid()}`, their = `theirs ${uuid()}`;
+  await send("POST", "/v1/session/start", { session: { session_id: same, session_name: ours } });
+  await theirs("/v1/session/start", { session: { session_id: same, session_name: their } });
+  const view = (await send("POST", "/v1/views", { name: `v ${uuid()}`, page: "sessions", state: { range: "all" } })).data.id;
+
+  const p = await open();
+  const titled = (page, text) => page.waitForFunction((t) => document.title.includes(t), text);
+  const first = (page, text) => page.waitForFunction((t) => document.querySelector(".table .row")?.textContent.includes(t), text);
+  await p.go(`session/${same}`, ".tree-row"); // what was read of it here must not be shown there
+  await p.page.waitForFunction((t) => document.querySelector("#main").textContent.includes(t), ours);
+  const tab = await p.context.newPage();
+  await tab.goto(`${base}/#/sessions?range=all`);
+  await first(tab, ours);
+
+  // By keyboard alone, from a list with a saved view, a selected row and a filter of one project.
+  await p.go(`sessions?range=all&view=${view}&s=${same}&q=name~theirs`, ".empty, .table");
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("g");
+  await p.page.keyboard.press("p");
+  await p.page.waitForFunction((t) => document.querySelector("#projects-menu:popover-open")?.contains(document.activeElement) && document.querySelector("#projects-menu").textContent.includes(t), name);
+  await p.flaws("the menu of projects");
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForSelector("#projects-menu:popover-open", { state: "detached" });
+  await p.page.focus("button.project");
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForFunction(() => document.querySelector("#projects-menu:popover-open")?.contains(document.activeElement));
+  for (let i = 0; i < 100 && !(await p.page.evaluate((t) => document.activeElement.textContent === t, name)); i++) await p.page.keyboard.press("ArrowDown");
+  await p.page.keyboard.press("Enter");
+  await titled(p.page, name);
+  await first(p.page, their);
+  assert.equal(await p.page.locator(".table .row").count(), 1);
+  assert.equal(new URL(p.page.url()).hash, "#/sessions?range=all&q=name%7Etheirs");
+  assert.match(await p.page.textContent(".who"), new RegExp(`${name}.*admin key of ${home.name}`));
+  await p.flaws("in the other project");
+
+  // The other tab has come along, and shows nothing of before.
+  await titled(tab, name);
+  await first(tab, their);
+  assert.ok(!(await tab.textContent("#main")).includes(ours));
+
+  // What is read and written there is the other project's.
+  await p.go(`session/${same}`, ".tree-row");
+  await p.page.waitForFunction((t) => document.querySelector("#main").textContent.includes(t), their);
+  assert.ok(!(await p.page.textContent("#main")).includes(ours));
+  await p.go(`session/${big.session}`, "[role=alert]");
+  assert.match(await p.page.textContent("[role=alert]"), /no session/);
+  await p.check("in the other project");
+
+  // Back by the palette, from the page of one session.
+  await p.go(`session/${same}`, ".tree-row");
+  await p.page.keyboard.press("Control+k");
+  await p.page.keyboard.type(`switch to project ${home.name}`);
+  await p.page.waitForSelector(`[role=option]:has-text('Switch to project ${home.name}')`);
+  await p.page.keyboard.press("Enter");
+  await titled(p.page, ` ${home.name} `);
+  await p.page.waitForSelector(".table .row");
+  await titled(tab, ` ${home.name} `);
+
+  // A project that is deleted meanwhile says so, and leads back.
+  assert.equal((await p.context.request.post(`${base}/v1/login/project`, { data: { id: other.id } })).status(), 200);
+  await p.page.reload();
+  await titled(p.page, name);
+  await send("DELETE", `/v1/projects?project_id=${other.id}`);
+  await p.page.reload();
+  await p.page.waitForSelector(".gone button.primary");
+  await p.flaws("a deleted project");
+  await p.page.click(".gone button.primary");
+  await titled(p.page, ` ${home.name} `);
+  await p.check("back from a deleted project");
+  await p.close();
+
+  // Whose key may not go anywhere has no menu.
+  const key = await send("POST", `/v1/projects/${home.id}/fine_grained_api_keys`, { name: "browser", permissions: ["full"], expires_at: "2099-01-01T00:00:00Z" });
+  const reader = await open({ signIn: false });
+  await reader.context.request.post(`${base}/v1/login`, { data: { key: key.data.key_value } });
+  await reader.go("sessions?range=all", ".table .row");
+  assert.match(await reader.page.textContent(".who"), new RegExp(home.name));
+  assert.equal(await reader.page.locator("button.project").count(), 0);
+  await reader.close();
+});
+
 test("pages that are not there", async () => {
   const p = await open();
   await p.go("nowhere", ".empty");

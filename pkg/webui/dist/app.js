@@ -2,7 +2,7 @@
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect24 } from "./lib.js";
+import { useEffect as useEffect25 } from "./lib.js";
 
 // api/client.ts
 import { signal } from "./lib.js";
@@ -14,6 +14,7 @@ var ApiError = class extends Error {
   status;
 };
 var signedOut = signal(false);
+var projectGone = signal(false);
 function url(path) {
   return new URL(path, document.baseURI.replace(/#.*$/, "")).href;
 }
@@ -40,7 +41,7 @@ async function send(path, options = {}) {
     if (typeof body === "object" && body !== null && "message" in body) message = String(body.message);
   } catch {
   }
-  if (response.status === 401 && path !== "v1/login") signedOut.value = true;
+  if (response.status === 401 && path !== "v1/login") (message.startsWith("project: ") ? projectGone : signedOut).value = true;
   throw new ApiError(response.status, message);
 }
 async function call(path, options = {}) {
@@ -54,14 +55,14 @@ function isAbort(error) {
 }
 
 // api/search.ts
-function searchSessions(body, signal10) {
-  return call("v1/sessions/search", { method: "POST", body, ...signal10 && { signal: signal10 } });
+function searchSessions(body, signal11) {
+  return call("v1/sessions/search", { method: "POST", body, ...signal11 && { signal: signal11 } });
 }
-function searchEvents(body, signal10) {
-  return call("v1/events/search", { method: "POST", body, ...signal10 && { signal: signal10 } });
+function searchEvents(body, signal11) {
+  return call("v1/events/search", { method: "POST", body, ...signal11 && { signal: signal11 } });
 }
-function searchFields(fields2, paths2, body, signal10) {
-  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields2, ...paths2])] }, ...signal10 && { signal: signal10 } });
+function searchFields(fields2, paths2, body, signal11) {
+  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields2, ...paths2])] }, ...signal11 && { signal: signal11 } });
 }
 
 // app/keymap.ts
@@ -165,12 +166,11 @@ var meError = signal4(null);
 async function loadMe() {
   try {
     me.value = await call("v1/me");
-    signedOut.value = false;
+    signedOut.value = projectGone.value = false;
     meError.value = null;
   } catch (error) {
     me.value = null;
-    if (error instanceof ApiError && error.status === 401) signedOut.value = true;
-    else meError.value = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof ApiError && error.status === 401)) meError.value = error instanceof Error ? error.message : String(error);
   }
 }
 async function signIn(body) {
@@ -180,11 +180,12 @@ async function signIn(body) {
 async function signOut() {
   await call("v1/logout", { method: "POST" });
   me.value = null;
+  projectGone.value = false;
   signedOut.value = true;
 }
 
 // app/shell.tsx
-import { useEffect as useEffect3, useState as useState3 } from "./lib.js";
+import { useEffect as useEffect4, useState as useState4 } from "./lib.js";
 
 // parts/icon.tsx
 import { jsx } from "./lib.js";
@@ -221,7 +222,8 @@ var paths = {
   trash: "M4 7h16 M9 7V4h6v3 M6 7l1 14h10l1-14",
   rail: "M4 4h16v16H4z M9 4v16",
   help: "M12 12m-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0 M9.5 9.3a2.6 2.6 0 0 1 5 .7c0 1.7-2.5 2-2.5 3.6 M12 17h.01",
-  start: "M5 4v16l14-8z"
+  start: "M5 4v16l14-8z",
+  project: "M12 3 3 8l9 5 9-5z M3 12.5l9 5 9-5 M3 17l9 5 9-5"
 };
 function Icon({ name, small, label, tint }) {
   return /* @__PURE__ */ jsx("svg", { class: `glyph${small ? " small" : ""}${tint ? ` ${tint}` : ""}`, viewBox: "0 0 24 24", role: label ? "img" : void 0, "aria-label": label, "aria-hidden": label ? void 0 : "true", children: /* @__PURE__ */ jsx("path", { d: paths[name] }) });
@@ -298,16 +300,16 @@ function dayOf(ms) {
   return `${months[d.getUTCMonth()]} ${d.getUTCDate()}`;
 }
 function ticks(from, to, n) {
-  const step = steps.find((s) => (to - from) / s <= n) ?? Math.ceil((to - from) / n / (365 * day)) * 365 * day;
+  const step2 = steps.find((s) => (to - from) / s <= n) ?? Math.ceil((to - from) / n / (365 * day)) * 365 * day;
   const ahead = shown(from).getTime() - from;
   const out = [];
-  for (let clock = Math.ceil((from + ahead) / step) * step; clock - ahead <= to; clock += step) {
+  for (let clock = Math.ceil((from + ahead) / step2) * step2; clock - ahead <= to; clock += step2) {
     const at = clock - (shown(clock - ahead).getTime() - (clock - ahead));
     const d = shown(at);
     const midnight = d.getUTCHours() === 0 && d.getUTCMinutes() === 0 && d.getUTCSeconds() === 0;
-    const time2 = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${step < minute ? `:${two(d.getUTCSeconds())}` : ""}`;
-    const date = step >= 90 * day ? `${dayOf(at)}, ${d.getUTCFullYear()}` : dayOf(at);
-    if (at >= from && at <= to) out.push({ at, label: step >= day || midnight ? date : time2 });
+    const time2 = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${step2 < minute ? `:${two(d.getUTCSeconds())}` : ""}`;
+    const date = step2 >= 90 * day ? `${dayOf(at)}, ${d.getUTCFullYear()}` : dayOf(at);
+    if (at >= from && at <= to) out.push({ at, label: step2 >= day || midnight ? date : time2 });
   }
   return out;
 }
@@ -552,11 +554,11 @@ var contentsRange = "7d";
 function eventItem(e) {
   return { id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) };
 }
-async function lookForId(text3, signal10) {
+async function lookForId(text3, signal11) {
   const id = text3.toLowerCase().replaceAll("-", "");
   const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   const sessionsOf = async (what, field) => {
-    const answer = await searchSessions({ filters: [{ field, operator: "is", value: dashed }], limit: 1, total: "exact" }, signal10);
+    const answer = await searchSessions({ filters: [{ field, operator: "is", value: dashed }], limit: 1, total: "exact" }, signal11);
     const label = `${plural(answer.total ?? 0, "session")} of the ${what} ${dashed}`;
     return answer.total ? [{ id: what, label, type: "session", run: () => go(href(["sessions"], { q: `${field}:${dashed}`, range: "all" })) }] : [];
   };
@@ -568,7 +570,7 @@ async function lookForId(text3, signal10) {
       order: "asc",
       limit: 5,
       total: "none"
-    }, signal10);
+    }, signal11);
     return answer.events.map(eventItem);
   };
   const none3 = [{ id: "none", label: `Nothing has the id ${text3}: no event, session, run, datapoint, and no trace or span of the last 7 days`, run: () => {
@@ -576,23 +578,23 @@ async function lookForId(text3, signal10) {
   const orNone = (items) => items.length > 0 ? items : none3;
   if (id.length === 16) return orNone(await eventsOf("metadata.span_id"));
   try {
-    return [eventItem(await call(`v1/events/${dashed}?children=none`, { signal: signal10 }))];
+    return [eventItem(await call(`v1/events/${dashed}?children=none`, { signal: signal11 }))];
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
   const owned = (await Promise.all([sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
   return orNone(owned.length > 0 ? owned : await eventsOf("metadata.trace_id"));
 }
-async function look(text3, signal10) {
-  if (isId(text3)) return lookForId(text3, signal10);
-  const named2 = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 }, signal10);
+async function look(text3, signal11) {
+  if (isId(text3)) return lookForId(text3, signal11);
+  const named2 = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 }, signal11);
   const worded = searchFields(["session_id", "event_name", "event_type"], [], {
     filters: [{ field: "text", operator: "contains", value: text3 }, { field: "event_type", operator: "is not", value: "session" }],
     dateRange: contentsRange,
     limit: 5,
     total: "none",
     snippets: true
-  }, signal10);
+  }, signal11);
   const [sessions, events2] = await Promise.all([named2, worded]);
   return [
     ...sessions.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
@@ -620,10 +622,165 @@ function KeySheet({ onClose }) {
   ] }) });
 }
 
+// app/projectmenu.tsx
+import { useEffect as useEffect3, useRef as useRef3, useState as useState3 } from "./lib.js";
+
+// app/projects.ts
+import { signal as signal5 } from "./lib.js";
+
+// model/place.ts
+var lists = /* @__PURE__ */ new Set(["sessions", "completions", "events", "start"]);
+var ofOneProject = ["s", "view"];
+function placeElsewhere(hash2) {
+  const [path = "", query = ""] = hash2.replace(/^#\/?/, "").split("?", 2);
+  if (!lists.has(path)) return "#/";
+  const params = new URLSearchParams(query);
+  for (const name of ofOneProject) params.delete(name);
+  const rest = params.toString();
+  return `#/${path}${rest ? `?${rest}` : ""}`;
+}
+
+// app/projects.ts
+var projects = signal5(null);
+var pageSize = 1e3;
+async function loadProjects() {
+  const all = [];
+  for (let page = 1; ; page++) {
+    const some = await call(`v1/projects?limit=${pageSize}&page=${page}`);
+    all.push(...some);
+    if (some.length < pageSize) break;
+  }
+  projects.value = all;
+}
+var tabs = new BroadcastChannel(`spangrove ${url(".")}`);
+async function switchProject(id) {
+  const answer = await call("v1/login/project", { method: "POST", body: { id } });
+  tabs.postMessage(answer.project.id);
+  reopen();
+}
+tabs.onmessage = (e) => {
+  if (me.value && me.value.project.id !== e.data) reopen();
+};
+function reopen() {
+  me.value = null;
+  history.replaceState(null, "", placeElsewhere(location.hash));
+  location.reload();
+}
+
+// app/projectmenu.tsx
+import { Fragment, jsx as jsx5, jsxs as jsxs4 } from "./lib.js";
+var most = 50;
+var findFrom = 8;
+function ProjectName({ who }) {
+  const key2 = who.key_project ? `${who.scope} key of ${who.key_project.name}` : `${who.scope} key`;
+  return /* @__PURE__ */ jsxs4("div", { class: `who${who.can_switch ? " chosen" : ""}${who.key_project ? " elsewhere" : ""}`, children: [
+    who.can_switch ? /* @__PURE__ */ jsx5(ProjectMenu, { who }) : /* @__PURE__ */ jsx5("div", { class: "ellipsis", title: who.project.name, children: who.project.name }),
+    /* @__PURE__ */ jsx5("div", { class: "key secondary faint ellipsis", title: key2, children: `${key2} · ${who.version}` })
+  ] });
+}
+function ProjectMenu({ who }) {
+  const menu = useRef3(null);
+  const find = useRef3(null);
+  const [query, setQuery] = useState3("");
+  const [problem, setProblem] = useState3("");
+  const [busy, setBusy] = useState3(false);
+  const attempt = async (work) => {
+    setProblem("");
+    setBusy(true);
+    try {
+      await work();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+  };
+  const to = (id) => id === who.project.id ? menu.current?.hidePopover() : void attempt(() => switchProject(id));
+  const opened = async () => {
+    setQuery("");
+    await attempt(loadProjects);
+    setTimeout(() => (find.current ?? menu.current?.querySelector("[aria-current]"))?.focus(), 0);
+  };
+  useEffect3(() => addCommands([{ id: "project", keys: ["g p"], label: "Go to another project", group: "Everywhere", run: () => menu.current?.showPopover() }]), []);
+  const others = (projects.value ?? []).filter((p) => p.id !== who.project.id);
+  useEffect3(() => addCommands(others.map((p) => ({
+    id: `project-${p.id}`,
+    keys: [],
+    label: `Switch to project ${p.name}`,
+    group: "Everywhere",
+    run: () => {
+      menu.current?.showPopover();
+      to(p.id);
+    }
+    // what goes wrong is said in the menu
+  }))), [projects.value]);
+  const q = query.trim().toLowerCase();
+  const found = (projects.value ?? []).filter((p) => p.name.toLowerCase().includes(q) || p.id === q);
+  const note = (id) => id === (who.key_project ?? who.project).id ? "of the key" : "";
+  return /* @__PURE__ */ jsxs4(Fragment, { children: [
+    /* @__PURE__ */ jsxs4("button", { type: "button", class: "project", popoverTarget: "projects-menu", "aria-label": `Project ${who.project.name}: go to another`, title: `Project ${who.project.name}: go to another (${keysOf("project")})`, children: [
+      /* @__PURE__ */ jsx5(Icon, { name: "project", small: true }),
+      /* @__PURE__ */ jsx5("span", { class: "ellipsis grow", children: who.project.name }),
+      /* @__PURE__ */ jsx5("span", { class: "more", children: /* @__PURE__ */ jsx5(Icon, { name: "up", small: true }) })
+    ] }),
+    /* @__PURE__ */ jsxs4(
+      "div",
+      {
+        ref: menu,
+        id: "projects-menu",
+        class: "menu projects-menu",
+        popover: "auto",
+        role: "dialog",
+        "aria-label": "Projects",
+        "aria-busy": busy,
+        onToggle: (e) => {
+          if (e.newState === "open") void opened();
+        },
+        onKeyDown: (e) => step(e),
+        children: [
+          (projects.value?.length ?? 0) >= findFrom && /* @__PURE__ */ jsx5(
+            "input",
+            {
+              ref: find,
+              class: "input",
+              type: "text",
+              value: query,
+              placeholder: "Find a project",
+              "aria-label": "Find a project",
+              spellcheck: false,
+              onInput: (e) => setQuery(e.currentTarget.value),
+              onKeyDown: (e) => {
+                if (e.key === "Enter" && found[0]) to(found[0].id);
+              }
+            }
+          ),
+          /* @__PURE__ */ jsxs4("ul", { "aria-label": "Projects", children: [
+            found.slice(0, most).map((p) => /* @__PURE__ */ jsx5("li", { children: /* @__PURE__ */ jsxs4("button", { type: "button", disabled: busy && projects.value === null, "aria-current": p.id === who.project.id ? "true" : void 0, title: p.description || p.name, onClick: () => to(p.id), children: [
+              /* @__PURE__ */ jsx5("span", { class: "grow ellipsis", children: p.name }),
+              note(p.id) && /* @__PURE__ */ jsx5("span", { class: "secondary faint", children: note(p.id) }),
+              p.id === who.project.id && /* @__PURE__ */ jsx5(Icon, { name: "check", small: true })
+            ] }) }, p.id)),
+            projects.value && found.length === 0 && /* @__PURE__ */ jsx5("li", { class: "none secondary", children: "No project is called like that" }),
+            found.length > most && /* @__PURE__ */ jsx5("li", { class: "none secondary", children: `${found.length - most} more: type a part of the name` })
+          ] }),
+          problem && /* @__PURE__ */ jsx5("p", { class: "bad", role: "alert", children: problem })
+        ]
+      }
+    )
+  ] });
+}
+function step(e) {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  if (!by) return;
+  e.preventDefault();
+  const all = [...e.currentTarget.querySelectorAll("input, li button")];
+  const at = all.indexOf(document.activeElement);
+  all[(at + by + all.length) % all.length]?.focus();
+}
+
 // app/theme.ts
-import { effect, signal as signal5 } from "./lib.js";
+import { effect, signal as signal6 } from "./lib.js";
 var stored = localStorage.getItem("spangrove.theme");
-var theme = signal5(stored === "light" || stored === "dark" ? stored : "system");
+var theme = signal6(stored === "light" || stored === "dark" ? stored : "system");
 effect(() => {
   const value2 = theme.value;
   if (value2 === "system") {
@@ -639,7 +796,7 @@ function nextTheme() {
 }
 
 // app/shell.tsx
-import { jsx as jsx5, jsxs as jsxs4 } from "./lib.js";
+import { jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
 var places = [
   { path: "sessions", label: "Sessions", icon: "session", keys: "g s" },
   { path: "completions", label: "Completions", icon: "model", keys: "g c" },
@@ -647,57 +804,59 @@ var places = [
   { path: "start", label: "Get started", icon: "start", keys: "g g" }
 ];
 function Shell({ children }) {
-  const [folded, setFolded] = useState3(localStorage.getItem("spangrove.rail") === "folded" || innerWidth < 1e3);
-  const [dialog, setDialog] = useState3(null);
+  const [folded, setFolded] = useState4(localStorage.getItem("spangrove.rail") === "folded" || innerWidth < 1e3);
+  const [dialog, setDialog] = useState4(null);
   const here = route.value.path[0] ?? "sessions";
   const fold = () => {
     localStorage.setItem("spangrove.rail", folded ? "open" : "folded");
     setFolded(!folded);
   };
-  useEffect3(() => addCommands([
+  useEffect4(() => addCommands([
     { id: "palette", keys: ["mod+k"], label: "Palette", group: "Everywhere", run: () => setDialog((d) => d === "palette" ? null : "palette") },
     ...places.map((p) => ({ id: `go-${p.path}`, keys: [p.keys], label: `Go to ${p.label}`, group: "Everywhere", run: () => go(href([p.path])) })),
     { id: "theme", keys: ["g t"], label: "Next theme: light, dark, system", group: "Everywhere", run: nextTheme },
     { id: "keys", keys: ["?", "shift+?"], label: "Keys", group: "Everywhere", run: () => setDialog("keys") },
     { id: "sign-out", keys: [], label: "Sign out", group: "Everywhere", run: () => void signOut() }
   ]), []);
-  return /* @__PURE__ */ jsxs4("div", { class: `shell${folded ? " folded" : ""}`, children: [
-    /* @__PURE__ */ jsx5("a", { class: "skip button", href: "#main", onClick: (e) => {
+  const mayPick = dialog === "palette" && me.value?.can_switch;
+  useEffect4(() => {
+    if (mayPick) loadProjects().catch(() => {
+    });
+  }, [mayPick]);
+  return /* @__PURE__ */ jsxs5("div", { class: `shell${folded ? " folded" : ""}`, children: [
+    /* @__PURE__ */ jsx6("a", { class: "skip button", href: "#main", onClick: (e) => {
       e.preventDefault();
       document.getElementById("main")?.focus();
     }, children: "To the content" }),
-    /* @__PURE__ */ jsxs4("nav", { class: "rail", "aria-label": "Places", children: [
-      /* @__PURE__ */ jsxs4("a", { class: "brand", href: href(["sessions"]), "aria-label": "Spangrove", children: [
-        /* @__PURE__ */ jsx5(Brand, {}),
-        /* @__PURE__ */ jsx5("span", { children: "Spangrove" })
+    /* @__PURE__ */ jsxs5("nav", { class: "rail", "aria-label": "Places", children: [
+      /* @__PURE__ */ jsxs5("a", { class: "brand", href: href(["sessions"]), "aria-label": "Spangrove", children: [
+        /* @__PURE__ */ jsx6(Brand, {}),
+        /* @__PURE__ */ jsx6("span", { children: "Spangrove" })
       ] }),
-      places.map((p) => /* @__PURE__ */ jsxs4("a", { class: "place", href: href([p.path]), "aria-current": here === p.path || (here === "session" || here === "compare") && p.path === "sessions" ? "page" : void 0, "aria-label": p.label, title: p.label, children: [
-        /* @__PURE__ */ jsx5(Icon, { name: p.icon }),
-        /* @__PURE__ */ jsx5("span", { children: p.label }),
-        /* @__PURE__ */ jsx5("kbd", { "aria-hidden": "true", children: p.keys })
+      places.map((p) => /* @__PURE__ */ jsxs5("a", { class: "place", href: href([p.path]), "aria-current": here === p.path || (here === "session" || here === "compare") && p.path === "sessions" ? "page" : void 0, "aria-label": p.label, title: p.label, children: [
+        /* @__PURE__ */ jsx6(Icon, { name: p.icon }),
+        /* @__PURE__ */ jsx6("span", { children: p.label }),
+        /* @__PURE__ */ jsx6("kbd", { "aria-hidden": "true", children: p.keys })
       ] }, p.path)),
-      /* @__PURE__ */ jsx5("div", { class: "grow" }),
-      me.value && /* @__PURE__ */ jsxs4("div", { class: "who", children: [
-        /* @__PURE__ */ jsx5("div", { class: "ellipsis", children: me.value.project.name }),
-        /* @__PURE__ */ jsx5("div", { class: "secondary faint ellipsis", children: `${me.value.scope} key · ${me.value.version}` })
-      ] }),
-      /* @__PURE__ */ jsxs4("div", { class: "tools", children: [
-        /* @__PURE__ */ jsx5("button", { type: "button", class: "button plain icon", title: `Theme: ${theme.value}`, "aria-label": `Theme: ${theme.value}`, onClick: nextTheme, children: /* @__PURE__ */ jsx5(Icon, { name: theme.value === "light" ? "sun" : theme.value === "dark" ? "moon" : "system", small: true }) }),
-        /* @__PURE__ */ jsx5("button", { type: "button", class: "button plain icon", title: "Keys (?)", "aria-label": "Keys", onClick: () => setDialog("keys"), children: /* @__PURE__ */ jsx5(Icon, { name: "help", small: true }) }),
-        /* @__PURE__ */ jsx5("button", { type: "button", class: "button plain icon", title: "Sign out", "aria-label": "Sign out", onClick: () => void signOut(), children: /* @__PURE__ */ jsx5(Icon, { name: "out", small: true }) }),
-        /* @__PURE__ */ jsx5("button", { type: "button", class: "button plain icon rail-fold", title: folded ? "Open the rail" : "Fold the rail", "aria-label": folded ? "Open the rail" : "Fold the rail", "aria-expanded": !folded, onClick: fold, children: /* @__PURE__ */ jsx5(Icon, { name: "rail", small: true }) })
+      /* @__PURE__ */ jsx6("div", { class: "grow" }),
+      me.value && /* @__PURE__ */ jsx6(ProjectName, { who: me.value }),
+      /* @__PURE__ */ jsxs5("div", { class: "tools", children: [
+        /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon", title: `Theme: ${theme.value}`, "aria-label": `Theme: ${theme.value}`, onClick: nextTheme, children: /* @__PURE__ */ jsx6(Icon, { name: theme.value === "light" ? "sun" : theme.value === "dark" ? "moon" : "system", small: true }) }),
+        /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon", title: "Keys (?)", "aria-label": "Keys", onClick: () => setDialog("keys"), children: /* @__PURE__ */ jsx6(Icon, { name: "help", small: true }) }),
+        /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon", title: "Sign out", "aria-label": "Sign out", onClick: () => void signOut(), children: /* @__PURE__ */ jsx6(Icon, { name: "out", small: true }) }),
+        /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon rail-fold", title: folded ? "Open the rail" : "Fold the rail", "aria-label": folded ? "Open the rail" : "Fold the rail", "aria-expanded": !folded, onClick: fold, children: /* @__PURE__ */ jsx6(Icon, { name: "rail", small: true }) })
       ] })
     ] }),
-    /* @__PURE__ */ jsx5("main", { id: "main", tabIndex: -1, class: "main-area", children }),
-    dialog === "palette" && /* @__PURE__ */ jsx5(Palette, { onClose: () => setDialog(null) }),
-    dialog === "keys" && /* @__PURE__ */ jsx5(KeySheet, { onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx6("main", { id: "main", tabIndex: -1, class: "main-area", children }),
+    dialog === "palette" && /* @__PURE__ */ jsx6(Palette, { onClose: () => setDialog(null) }),
+    dialog === "keys" && /* @__PURE__ */ jsx6(KeySheet, { onClose: () => setDialog(null) })
   ] });
 }
 
 // app/zone.ts
-import { effect as effect2, signal as signal6 } from "./lib.js";
+import { effect as effect2, signal as signal7 } from "./lib.js";
 var ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-var utc2 = signal6(localStorage.getItem("spangrove.zone") === "UTC");
+var utc2 = signal7(localStorage.getItem("spangrove.zone") === "UTC");
 effect2(() => {
   showUTC(utc2.value);
   if (utc2.value) localStorage.setItem("spangrove.zone", "UTC");
@@ -705,7 +864,7 @@ effect2(() => {
 });
 
 // pages/compare.tsx
-import { useCallback, useEffect as useEffect6, useMemo as useMemo2, useRef as useRef4, useState as useState6 } from "./lib.js";
+import { useCallback, useEffect as useEffect7, useMemo as useMemo2, useRef as useRef5, useState as useState7 } from "./lib.js";
 
 // api/cache.ts
 var maxEvents = 400;
@@ -713,16 +872,16 @@ var maxPreviews = 2e4;
 var events = /* @__PURE__ */ new Map();
 var previews = /* @__PURE__ */ new Map();
 var asked = /* @__PURE__ */ new Set();
-async function readEvent(id, signal10) {
+async function readEvent(id, signal11) {
   const known2 = events.get(id);
   if (known2) return known2;
-  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal10 });
+  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal11 });
   if (events.size >= maxEvents) events.delete(events.keys().next().value);
   events.set(id, e);
   return e;
 }
-function readField(id, field, signal10) {
-  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal10 });
+function readField(id, field, signal11) {
+  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal11 });
 }
 function forget(id) {
   events.delete(id);
@@ -885,8 +1044,8 @@ function isChanged(a, b, say) {
   const [x, y] = [say(a.id), say(b.id)];
   return x !== void 0 && y !== void 0 && x !== y;
 }
-function nextDifference(pairs, after, step = 1) {
-  for (let i = after + step; i >= 0 && i < pairs.length; i += step) if (i > 0 && pairs[i].kind !== "same") return i;
+function nextDifference(pairs, after, step2 = 1) {
+  for (let i = after + step2; i >= 0 && i < pairs.length; i += step2) if (i > 0 && pairs[i].kind !== "same") return i;
   return -1;
 }
 var leastFolded = 4;
@@ -1130,11 +1289,11 @@ function pathTo(node) {
 }
 
 // parts/table.tsx
-import { useEffect as useEffect4, useLayoutEffect, useRef as useRef3, useState as useState4 } from "./lib.js";
-import { jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
+import { useEffect as useEffect5, useLayoutEffect, useRef as useRef4, useState as useState5 } from "./lib.js";
+import { jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
 function useWindow(count2, rowHeight4) {
-  const ref = useRef3(null);
-  const [view, setView] = useState4({ top: 0, height: 800 });
+  const ref = useRef4(null);
+  const [view, setView] = useState5({ top: 0, height: 800 });
   const measure = () => {
     const box = ref.current;
     if (!box) return;
@@ -1159,12 +1318,12 @@ function reveal(box, index, rowHeight4, head = 0) {
 function Table(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.selected === null ? -1 : p.rows.findIndex((r) => p.rowId(r) === p.selected);
-  useEffect4(() => reveal(ref.current, at, p.rowHeight, 32), [at, p.selected]);
-  useEffect4(() => {
+  useEffect5(() => reveal(ref.current, at, p.rowHeight, 32), [at, p.selected]);
+  useEffect5(() => {
     if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
   }, [to, p.rows.length]);
   const style = (c) => ({ width: `${c.width}px`, flex: `${c.grow ?? 0} 0 ${c.width}px` });
-  return /* @__PURE__ */ jsxs5(
+  return /* @__PURE__ */ jsxs6(
     "div",
     {
       class: `table${p.lines === 2 ? " two-lines" : ""}`,
@@ -1176,23 +1335,23 @@ function Table(p) {
       tabIndex: 0,
       "aria-activedescendant": at >= from && at < to ? `row-${p.selected}` : void 0,
       children: [
-        /* @__PURE__ */ jsx6("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx6(
+        /* @__PURE__ */ jsx7("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx7(
           "div",
           {
             role: "columnheader",
             class: c.right ? "right" : "",
             style: style(c),
             "aria-sort": c.sort && p.sort?.by === c.sort ? p.sort.ascending ? "ascending" : "descending" : void 0,
-            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs5("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
+            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs6("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
               c.label,
-              p.sort?.by === c.sort && /* @__PURE__ */ jsx6(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
+              p.sort?.by === c.sort && /* @__PURE__ */ jsx7(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
             ] }) : c.label
           },
           c.id
         )) }),
-        /* @__PURE__ */ jsx6("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
+        /* @__PURE__ */ jsx7("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
           const id = p.rowId(row);
-          return /* @__PURE__ */ jsx6(
+          return /* @__PURE__ */ jsx7(
             "div",
             {
               id: `row-${id}`,
@@ -1203,7 +1362,7 @@ function Table(p) {
               style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
               onClick: () => p.onSelect(id),
               onDblClick: () => p.onOpen(id),
-              children: p.columns.map((c) => /* @__PURE__ */ jsx6("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
+              children: p.columns.map((c) => /* @__PURE__ */ jsx7("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
             },
             id
           );
@@ -1213,7 +1372,7 @@ function Table(p) {
   );
 }
 function Value({ text: text3, onPick, children, className }) {
-  return /* @__PURE__ */ jsx6(
+  return /* @__PURE__ */ jsx7(
     "button",
     {
       type: "button",
@@ -1231,7 +1390,7 @@ Click: only these. Alt+click: not these.`,
 }
 
 // parts/textdiff.tsx
-import { useEffect as useEffect5, useState as useState5 } from "./lib.js";
+import { useEffect as useEffect6, useState as useState6 } from "./lib.js";
 
 // app/workers.ts
 var factory = globalThis.trustedTypes;
@@ -1248,7 +1407,7 @@ function workerUrl(name) {
 }
 
 // parts/textdiff.tsx
-import { jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
+import { jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
 var longText = 2e4;
 var context = 200;
 var maxPieces = 400;
@@ -1267,18 +1426,18 @@ function compare(left, right, done) {
   return () => worker2.terminate();
 }
 function TextDiff({ left, right }) {
-  const [pieces, setPieces] = useState5(null);
-  const [whole, setWhole] = useState5(false);
-  useEffect5(() => {
+  const [pieces, setPieces] = useState6(null);
+  const [whole, setWhole] = useState6(false);
+  useEffect6(() => {
     setPieces(null);
     return compare(left, right, setPieces);
   }, [left, right]);
-  if (!pieces) return /* @__PURE__ */ jsx7("p", { class: "faint", children: "comparing…" });
-  if (pieces.every((p) => p.kind === "same")) return /* @__PURE__ */ jsx7("p", { class: "faint", children: left === "" ? "empty in both" : `the same in both, ${left.length.toLocaleString("en-US")} characters` });
+  if (!pieces) return /* @__PURE__ */ jsx8("p", { class: "faint", children: "comparing…" });
+  if (pieces.every((p) => p.kind === "same")) return /* @__PURE__ */ jsx8("p", { class: "faint", children: left === "" ? "empty in both" : `the same in both, ${left.length.toLocaleString("en-US")} characters` });
   const shown3 = whole ? pieces : pieces.slice(0, maxPieces);
-  return /* @__PURE__ */ jsxs6("pre", { class: "text-diff", tabIndex: 0, children: [
-    shown3.map((p, i) => p.kind === "left" ? /* @__PURE__ */ jsx7("del", { children: p.text }, i) : p.kind === "right" ? /* @__PURE__ */ jsx7("ins", { children: p.text }, i) : /* @__PURE__ */ jsx7("span", { children: whole ? p.text : shorten(p.text, i > 0, i < pieces.length - 1) }, i)),
-    shown3.length < pieces.length && /* @__PURE__ */ jsx7("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show the other ${pieces.length - shown3.length} parts` })
+  return /* @__PURE__ */ jsxs7("pre", { class: "text-diff", tabIndex: 0, children: [
+    shown3.map((p, i) => p.kind === "left" ? /* @__PURE__ */ jsx8("del", { children: p.text }, i) : p.kind === "right" ? /* @__PURE__ */ jsx8("ins", { children: p.text }, i) : /* @__PURE__ */ jsx8("span", { children: whole ? p.text : shorten(p.text, i > 0, i < pieces.length - 1) }, i)),
+    shown3.length < pieces.length && /* @__PURE__ */ jsx8("button", { type: "button", class: "button", onClick: () => setWhole(true), children: `Show the other ${pieces.length - shown3.length} parts` })
   ] });
 }
 function shorten(text3, before, after) {
@@ -1289,55 +1448,55 @@ function shorten(text3, before, after) {
 }
 
 // pages/compare.tsx
-import { jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
+import { jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
 var maxRead = 4e3;
 function ComparePage() {
   const { params } = route.value;
   const [left, right] = [params.get("left") ?? "", params.get("right") ?? ""];
-  const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal10) => Promise.all([left, right].map(async (id) => readTree(await call(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal: signal10 })))));
-  if (!left || !right) return /* @__PURE__ */ jsx8(Choose, { left });
-  if (trees.error) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8(Problem, { error: trees.error, retry: trees.reload }) });
-  if (!trees.value || trees.loading) return /* @__PURE__ */ jsx8("div", { class: "page", children: /* @__PURE__ */ jsx8("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx8(Comparison, { left: trees.value[0], right: trees.value[1], ids: [left, right] }, `${left} ${right}`);
+  const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal11) => Promise.all([left, right].map(async (id) => readTree(await call(`v1/sessions/${encodeURIComponent(id)}/tree`, { signal: signal11 })))));
+  if (!left || !right) return /* @__PURE__ */ jsx9(Choose, { left });
+  if (trees.error) return /* @__PURE__ */ jsx9("div", { class: "page", children: /* @__PURE__ */ jsx9(Problem, { error: trees.error, retry: trees.reload }) });
+  if (!trees.value || trees.loading) return /* @__PURE__ */ jsx9("div", { class: "page", children: /* @__PURE__ */ jsx9("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx9(Comparison, { left: trees.value[0], right: trees.value[1], ids: [left, right] }, `${left} ${right}`);
 }
 function Choose({ left }) {
-  const [id, setId] = useState6("");
-  const found = useLoaded(left || "none", async (signal10) => {
-    const search = (filters) => searchSessions({ filters, limit: 20 }, signal10);
+  const [id, setId] = useState7("");
+  const found = useLoaded(left || "none", async (signal11) => {
+    const search = (filters) => searchSessions({ filters, limit: 20 }, signal11);
     const all = await search([]);
     if (!left) return all.sessions;
-    const own = await call(`v1/events/${encodeURIComponent(left)}?children=none`, { signal: signal10 });
+    const own = await call(`v1/events/${encodeURIComponent(left)}?children=none`, { signal: signal11 });
     const alike2 = await search([{ field: "event_name", operator: "is", value: own.event_name }]);
     return [...new Map([...alike2.sessions, ...all.sessions].map((s) => [s.session_id, s])).values()].filter((s) => s.session_id !== left);
   });
   const take = (other) => left ? setParams({ right: other }) : setParams({ left: other });
-  return /* @__PURE__ */ jsxs7("div", { class: "page", children: [
-    /* @__PURE__ */ jsx8("header", { children: /* @__PURE__ */ jsx8("h1", { children: left ? "Compare with which session?" : "Compare two sessions" }) }),
-    /* @__PURE__ */ jsxs7("div", { class: "choose", children: [
-      /* @__PURE__ */ jsxs7("form", { onSubmit: (e) => {
+  return /* @__PURE__ */ jsxs8("div", { class: "page", children: [
+    /* @__PURE__ */ jsx9("header", { children: /* @__PURE__ */ jsx9("h1", { children: left ? "Compare with which session?" : "Compare two sessions" }) }),
+    /* @__PURE__ */ jsxs8("div", { class: "choose", children: [
+      /* @__PURE__ */ jsxs8("form", { onSubmit: (e) => {
         e.preventDefault();
         if (id.trim() !== "") take(id.trim());
       }, children: [
-        /* @__PURE__ */ jsx8("input", { class: "input", value: id, placeholder: "The id of a session", "aria-label": "The id of a session", spellcheck: false, onInput: (e) => setId(e.currentTarget.value) }),
-        /* @__PURE__ */ jsx8("button", { type: "submit", class: "button primary", disabled: id.trim() === "", children: "Compare" })
+        /* @__PURE__ */ jsx9("input", { class: "input", value: id, placeholder: "The id of a session", "aria-label": "The id of a session", spellcheck: false, onInput: (e) => setId(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx9("button", { type: "submit", class: "button primary", disabled: id.trim() === "", children: "Compare" })
       ] }),
-      found.error ? /* @__PURE__ */ jsx8(Problem, { error: found.error, retry: found.reload }) : found.value?.length === 0 ? /* @__PURE__ */ jsx8(Empty, { title: "There is no other session" }) : /* @__PURE__ */ jsx8("ul", { "aria-label": "Sessions", children: found.value?.map((s) => /* @__PURE__ */ jsx8("li", { children: /* @__PURE__ */ jsxs7("button", { type: "button", onClick: () => take(s.session_id), children: [
-        /* @__PURE__ */ jsx8(Icon, { name: "session", small: true }),
-        /* @__PURE__ */ jsx8("span", { class: "strong ellipsis", children: s.session_name }),
-        /* @__PURE__ */ jsx8("span", { class: "faint ellipsis grow", children: s.input }),
-        /* @__PURE__ */ jsx8("span", { class: "faint choose-number", children: shortTime(s.start_time, Date.now()) }),
-        /* @__PURE__ */ jsx8("span", { class: "choose-number", children: duration(s.duration) })
+      found.error ? /* @__PURE__ */ jsx9(Problem, { error: found.error, retry: found.reload }) : found.value?.length === 0 ? /* @__PURE__ */ jsx9(Empty, { title: "There is no other session" }) : /* @__PURE__ */ jsx9("ul", { "aria-label": "Sessions", children: found.value?.map((s) => /* @__PURE__ */ jsx9("li", { children: /* @__PURE__ */ jsxs8("button", { type: "button", onClick: () => take(s.session_id), children: [
+        /* @__PURE__ */ jsx9(Icon, { name: "session", small: true }),
+        /* @__PURE__ */ jsx9("span", { class: "strong ellipsis", children: s.session_name }),
+        /* @__PURE__ */ jsx9("span", { class: "faint ellipsis grow", children: s.input }),
+        /* @__PURE__ */ jsx9("span", { class: "faint choose-number", children: shortTime(s.start_time, Date.now()) }),
+        /* @__PURE__ */ jsx9("span", { class: "choose-number", children: duration(s.duration) })
       ] }) }, s.session_id)) })
     ] })
   ] });
 }
 function Comparison({ left, right, ids }) {
   const { params } = route.value;
-  const [turn, setTurn] = useState6(0);
-  const [reading, setReading] = useState6(true);
-  const [opened, setOpened] = useState6(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState7(0);
+  const [reading, setReading] = useState7(true);
+  const [opened, setOpened] = useState7(/* @__PURE__ */ new Set());
   const all = params.get("all") === "1";
-  useEffect6(() => {
+  useEffect7(() => {
     let gone = false;
     const wanted = [left, right].flatMap((t) => t.nodes.slice(1, maxRead + 1).map((n) => n.id));
     void (async () => {
@@ -1373,7 +1532,7 @@ ${p.model ?? ""}`;
     const e = route.value.params.get("e");
     return e !== null && (p.left?.id === e || p.right?.id === e);
   });
-  const step = (by) => {
+  const step2 = (by) => {
     const now = rows.findIndex((r) => r.at <= place2() && place2() < r.at + r.folded);
     const next = rows[Math.min(rows.length - 1, Math.max(0, now + by))];
     if (next) select(pairs[next.at]);
@@ -1382,37 +1541,37 @@ ${p.model ?? ""}`;
     const next = nextDifference(pairs, place2() < 0 ? 0 : place2(), by);
     if (next >= 0) select(pairs[next]);
   };
-  useEffect6(() => addCommands([
-    { id: "next", keys: ["j", "arrowdown"], label: "Next pair of events", group: "Comparison", run: () => step(1) },
-    { id: "previous", keys: ["k", "arrowup"], label: "Previous pair of events", group: "Comparison", run: () => step(-1) },
+  useEffect7(() => addCommands([
+    { id: "next", keys: ["j", "arrowdown"], label: "Next pair of events", group: "Comparison", run: () => step2(1) },
+    { id: "previous", keys: ["k", "arrowup"], label: "Previous pair of events", group: "Comparison", run: () => step2(-1) },
     { id: "difference", keys: ["d"], label: "Next difference", group: "Comparison", run: () => differ(1) },
     { id: "difference-before", keys: ["shift+d"], label: "Previous difference", group: "Comparison", run: () => differ(-1) },
     { id: "all-pairs", keys: ["o"], label: "Show what is alike, too", group: "Comparison", run: () => setParams({ all: route.value.params.get("all") ? null : "1" }, true) },
     { id: "swap", keys: ["x"], label: "Swap left and right", group: "Comparison", run: () => go(href(["compare"], { left: ids[1], right: ids[0] })) },
     { id: "close", keys: ["escape"], label: "Close the events", group: "Comparison", run: () => setParams({ e: null }, true) }
   ]), [pairs, rows]);
-  return /* @__PURE__ */ jsxs7("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs7("header", { children: [
-      /* @__PURE__ */ jsx8("h1", { class: "ellipsis", children: "Compare" }),
-      /* @__PURE__ */ jsx8("span", { class: "grow" }),
-      /* @__PURE__ */ jsx8("button", { type: "button", class: "button", "aria-pressed": all, title: `Show what is alike, too (${keysOf("all-pairs")})`, onClick: () => setParams({ all: all ? null : "1" }, true), children: "All events" }),
-      /* @__PURE__ */ jsx8("button", { type: "button", class: "button primary", disabled: first2 < 0, title: `Next difference (${keysOf("difference")})`, onClick: () => at < 0 ? select(pairs[first2]) : differ(1), children: at < 0 ? "First difference" : "Next difference" })
+  return /* @__PURE__ */ jsxs8("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs8("header", { children: [
+      /* @__PURE__ */ jsx9("h1", { class: "ellipsis", children: "Compare" }),
+      /* @__PURE__ */ jsx9("span", { class: "grow" }),
+      /* @__PURE__ */ jsx9("button", { type: "button", class: "button", "aria-pressed": all, title: `Show what is alike, too (${keysOf("all-pairs")})`, onClick: () => setParams({ all: all ? null : "1" }, true), children: "All events" }),
+      /* @__PURE__ */ jsx9("button", { type: "button", class: "button primary", disabled: first2 < 0, title: `Next difference (${keysOf("difference")})`, onClick: () => at < 0 ? select(pairs[first2]) : differ(1), children: at < 0 ? "First difference" : "Next difference" })
     ] }),
-    /* @__PURE__ */ jsxs7("div", { class: "compare-heads", children: [
-      /* @__PURE__ */ jsx8(Side, { tree: left, other: null, id: ids[0] }),
-      /* @__PURE__ */ jsx8(Side, { tree: right, other: left, id: ids[1] })
+    /* @__PURE__ */ jsxs8("div", { class: "compare-heads", children: [
+      /* @__PURE__ */ jsx9(Side, { tree: left, other: null, id: ids[0] }),
+      /* @__PURE__ */ jsx9(Side, { tree: right, other: left, id: ids[1] })
     ] }),
-    /* @__PURE__ */ jsxs7("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs7("div", { class: "main", children: [
-        reading && /* @__PURE__ */ jsx8("div", { class: "progress" }),
-        /* @__PURE__ */ jsx8(Pairs, { pairs, rows, selected: at, onSelect: select, onUnfold: (n) => setOpened(/* @__PURE__ */ new Set([...opened, n])) }),
-        /* @__PURE__ */ jsxs7("div", { class: "foot", role: "status", children: [
+    /* @__PURE__ */ jsxs8("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs8("div", { class: "main", children: [
+        reading && /* @__PURE__ */ jsx9("div", { class: "progress" }),
+        /* @__PURE__ */ jsx9(Pairs, { pairs, rows, selected: at, onSelect: select, onUnfold: (n) => setOpened(/* @__PURE__ */ new Set([...opened, n])) }),
+        /* @__PURE__ */ jsxs8("div", { class: "foot", role: "status", children: [
           `${count(counts.same)} alike, ${count(counts.changed)} changed, ${count(counts.left)} only left, ${count(counts.right)} only right`,
-          [left, right].some((t) => t.nodes.length > maxRead) && /* @__PURE__ */ jsx8("span", { children: `what events say was compared of the first ${count(maxRead)} of each` }),
-          [left, right].some((t) => t.truncated) && /* @__PURE__ */ jsx8("span", { children: "the upper levels of what is larger" })
+          [left, right].some((t) => t.nodes.length > maxRead) && /* @__PURE__ */ jsx9("span", { children: `what events say was compared of the first ${count(maxRead)} of each` }),
+          [left, right].some((t) => t.truncated) && /* @__PURE__ */ jsx9("span", { children: "the upper levels of what is larger" })
         ] })
       ] }),
-      pair && /* @__PURE__ */ jsx8(PairPanel, { pair, ids }, "pair")
+      pair && /* @__PURE__ */ jsx9(PairPanel, { pair, ids }, "pair")
     ] })
   ] });
 }
@@ -1425,14 +1584,14 @@ function Side({ tree, other, id }) {
     ["cost", tree.root.cost ?? 0, other && (other.root.cost ?? 0), cost],
     ["errors", errors(tree), other && errors(other), count]
   ];
-  return /* @__PURE__ */ jsxs7("section", { "aria-label": other ? "Right session" : "Left session", children: [
-    /* @__PURE__ */ jsx8("a", { class: "strong ellipsis", href: href(["session", id]), children: tree.root.name }),
-    /* @__PURE__ */ jsx8("span", { class: "faint", children: time(tree.start).slice(0, 19) }),
-    /* @__PURE__ */ jsx8("div", { class: "side-numbers", children: numbers.filter(([label, n, before]) => label === "duration" || label === "events" || n > 0 || (before ?? 0) > 0).map(([label, n, before, show2]) => /* @__PURE__ */ jsxs7("span", { children: [
+  return /* @__PURE__ */ jsxs8("section", { "aria-label": other ? "Right session" : "Left session", children: [
+    /* @__PURE__ */ jsx9("a", { class: "strong ellipsis", href: href(["session", id]), children: tree.root.name }),
+    /* @__PURE__ */ jsx9("span", { class: "faint", children: time(tree.start).slice(0, 19) }),
+    /* @__PURE__ */ jsx9("div", { class: "side-numbers", children: numbers.filter(([label, n, before]) => label === "duration" || label === "events" || n > 0 || (before ?? 0) > 0).map(([label, n, before, show2]) => /* @__PURE__ */ jsxs8("span", { children: [
       label,
       " ",
-      /* @__PURE__ */ jsx8("b", { children: show2(n) }),
-      before !== null && n !== before && /* @__PURE__ */ jsx8("span", { class: "faint", children: ` ${n > before ? "▲" : "▼"} ${show2(Math.abs(n - before))}` })
+      /* @__PURE__ */ jsx9("b", { children: show2(n) }),
+      before !== null && n !== before && /* @__PURE__ */ jsx9("span", { class: "faint", children: ` ${n > before ? "▲" : "▼"} ${show2(Math.abs(n - before))}` })
     ] }, label)) })
   ] });
 }
@@ -1440,39 +1599,39 @@ var rowHeight = 28;
 function Pairs({ pairs, rows, selected, onSelect, onUnfold }) {
   const { ref, from, to, onScroll } = useWindow(rows.length, rowHeight);
   const at = rows.findIndex((r) => selected >= r.at && selected < r.at + r.folded);
-  useEffect6(() => reveal(ref.current, at, rowHeight), [selected, rows.length]);
-  return /* @__PURE__ */ jsx8("div", { class: "pairs", ref, onScroll, tabIndex: 0, role: "treegrid", "aria-label": "Events of both sessions", "aria-rowcount": rows.length, "aria-activedescendant": at >= from && at < to ? `pair-${rows[at].at}` : void 0, children: /* @__PURE__ */ jsx8("div", { style: { height: `${rows.length * rowHeight}px`, position: "relative" }, children: rows.slice(from, to).map((r, i) => {
+  useEffect7(() => reveal(ref.current, at, rowHeight), [selected, rows.length]);
+  return /* @__PURE__ */ jsx9("div", { class: "pairs", ref, onScroll, tabIndex: 0, role: "treegrid", "aria-label": "Events of both sessions", "aria-rowcount": rows.length, "aria-activedescendant": at >= from && at < to ? `pair-${rows[at].at}` : void 0, children: /* @__PURE__ */ jsx9("div", { style: { height: `${rows.length * rowHeight}px`, position: "relative" }, children: rows.slice(from, to).map((r, i) => {
     const p = pairs[r.at];
     const top = `${(from + i) * rowHeight}px`;
     if (r.folded > 1) {
-      return /* @__PURE__ */ jsx8("div", { id: `pair-${r.at}`, role: "row", "aria-rowindex": from + i + 1, class: "pair-row folded", style: { top }, onClick: () => onUnfold(r.at), children: /* @__PURE__ */ jsx8("button", { type: "button", class: "button plain", role: "gridcell", tabIndex: -1, children: `= ${plural(r.folded, "event")} alike` }) }, `f${r.at}`);
+      return /* @__PURE__ */ jsx9("div", { id: `pair-${r.at}`, role: "row", "aria-rowindex": from + i + 1, class: "pair-row folded", style: { top }, onClick: () => onUnfold(r.at), children: /* @__PURE__ */ jsx9("button", { type: "button", class: "button plain", role: "gridcell", tabIndex: -1, children: `= ${plural(r.folded, "event")} alike` }) }, `f${r.at}`);
     }
-    return /* @__PURE__ */ jsxs7("div", { id: `pair-${r.at}`, role: "row", "aria-level": p.depth + 1, "aria-rowindex": from + i + 1, "aria-selected": r.at === selected, class: `pair-row ${p.kind}${r.at === selected ? " selected" : ""}`, style: { top }, onClick: () => onSelect(p), children: [
-      /* @__PURE__ */ jsx8(Cell, { node: p.left, depth: p.depth }),
-      /* @__PURE__ */ jsx8("span", { class: "pair-mark", role: "gridcell", title: { same: "alike", changed: "changed", left: "only left", right: "only right" }[p.kind], children: { same: "=", changed: "≠", left: "←", right: "→" }[p.kind] }),
-      /* @__PURE__ */ jsx8(Cell, { node: p.right, depth: p.depth })
+    return /* @__PURE__ */ jsxs8("div", { id: `pair-${r.at}`, role: "row", "aria-level": p.depth + 1, "aria-rowindex": from + i + 1, "aria-selected": r.at === selected, class: `pair-row ${p.kind}${r.at === selected ? " selected" : ""}`, style: { top }, onClick: () => onSelect(p), children: [
+      /* @__PURE__ */ jsx9(Cell, { node: p.left, depth: p.depth }),
+      /* @__PURE__ */ jsx9("span", { class: "pair-mark", role: "gridcell", title: { same: "alike", changed: "changed", left: "only left", right: "only right" }[p.kind], children: { same: "=", changed: "≠", left: "←", right: "→" }[p.kind] }),
+      /* @__PURE__ */ jsx9(Cell, { node: p.right, depth: p.depth })
     ] }, r.at);
   }) }) });
 }
 function Cell({ node, depth }) {
-  if (!node) return /* @__PURE__ */ jsx8("span", { class: "pair-cell", role: "gridcell" });
+  if (!node) return /* @__PURE__ */ jsx9("span", { class: "pair-cell", role: "gridcell" });
   const preview = previewOf(node.id);
-  return /* @__PURE__ */ jsxs7("span", { class: "pair-cell", role: "gridcell", style: { paddingLeft: `${8 + Math.min(depth, 20) * 12}px` }, children: [
-    /* @__PURE__ */ jsx8(TypeIcon, { type: node.type, small: true }),
-    /* @__PURE__ */ jsx8("span", { class: "tree-name ellipsis", children: node.name }),
-    node.error && /* @__PURE__ */ jsxs7("span", { class: "chip bad", title: node.error, children: [
-      /* @__PURE__ */ jsx8(Icon, { name: "alert", small: true }),
+  return /* @__PURE__ */ jsxs8("span", { class: "pair-cell", role: "gridcell", style: { paddingLeft: `${8 + Math.min(depth, 20) * 12}px` }, children: [
+    /* @__PURE__ */ jsx9(TypeIcon, { type: node.type, small: true }),
+    /* @__PURE__ */ jsx9("span", { class: "tree-name ellipsis", children: node.name }),
+    node.error && /* @__PURE__ */ jsxs8("span", { class: "chip bad", title: node.error, children: [
+      /* @__PURE__ */ jsx9(Icon, { name: "alert", small: true }),
       "error"
     ] }),
-    /* @__PURE__ */ jsx8("span", { class: "tree-preview ellipsis faint grow", children: node.type === "session" ? "" : preview?.output || preview?.input }),
-    /* @__PURE__ */ jsx8("span", { class: "faint", children: duration(node.duration) })
+    /* @__PURE__ */ jsx9("span", { class: "tree-preview ellipsis faint grow", children: node.type === "session" ? "" : preview?.output || preview?.input }),
+    /* @__PURE__ */ jsx9("span", { class: "faint", children: duration(node.duration) })
   ] });
 }
 var fields = ["error", "inputs", "outputs", "config", "metrics"];
 function PairPanel({ pair, ids }) {
   const key2 = useRested(`${pair.left?.id ?? ""} ${pair.right?.id ?? ""}`, 80);
-  const events2 = useLoaded(key2, (signal10) => Promise.all(key2.split(" ").map((id) => id ? readEvent(id, signal10) : null)));
-  const scroll = useRef4(null);
+  const events2 = useLoaded(key2, (signal11) => Promise.all(key2.split(" ").map((id) => id ? readEvent(id, signal11) : null)));
+  const scroll = useRef5(null);
   const node = pair.left ?? pair.right;
   const left = events2.value?.[0] ?? null;
   const right = events2.value?.[1] ?? null;
@@ -1480,38 +1639,38 @@ function PairPanel({ pair, ids }) {
     const v = e?.[field];
     return v === void 0 || v === null || typeof v === "object" && Object.keys(v).length === 0 ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2);
   };
-  return /* @__PURE__ */ jsxs7("aside", { class: "detail compare-panel", "aria-label": "The events", children: [
-    /* @__PURE__ */ jsxs7("header", { children: [
-      /* @__PURE__ */ jsx8(TypeIcon, { type: node.type }),
-      /* @__PURE__ */ jsx8("h2", { class: "ellipsis grow", children: node.name }),
-      pair.left && /* @__PURE__ */ jsx8("a", { class: "button", href: href(["session", ids[0]], { e: pair.left.id }), children: "Left" }),
-      pair.right && /* @__PURE__ */ jsx8("a", { class: "button", href: href(["session", ids[1]], { e: pair.right.id }), children: "Right" }),
-      /* @__PURE__ */ jsx8("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the events", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx8(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs8("aside", { class: "detail compare-panel", "aria-label": "The events", children: [
+    /* @__PURE__ */ jsxs8("header", { children: [
+      /* @__PURE__ */ jsx9(TypeIcon, { type: node.type }),
+      /* @__PURE__ */ jsx9("h2", { class: "ellipsis grow", children: node.name }),
+      pair.left && /* @__PURE__ */ jsx9("a", { class: "button", href: href(["session", ids[0]], { e: pair.left.id }), children: "Left" }),
+      pair.right && /* @__PURE__ */ jsx9("a", { class: "button", href: href(["session", ids[1]], { e: pair.right.id }), children: "Right" }),
+      /* @__PURE__ */ jsx9("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the events", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx9(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs7("div", { class: "scroll", ref: scroll, children: [
-      events2.loading && /* @__PURE__ */ jsx8("div", { class: "progress" }),
-      events2.error ? /* @__PURE__ */ jsx8(Problem, { error: events2.error, retry: events2.reload }) : events2.value && /* @__PURE__ */ jsxs7("div", { class: "event", children: [
-        pair.kind === "left" && /* @__PURE__ */ jsx8("p", { class: "notice", children: "Only the left session has this event." }),
-        pair.kind === "right" && /* @__PURE__ */ jsx8("p", { class: "notice", children: "Only the right session has this event." }),
-        /* @__PURE__ */ jsxs7("div", { class: "side-numbers", children: [
-          /* @__PURE__ */ jsxs7("span", { children: [
+    /* @__PURE__ */ jsxs8("div", { class: "scroll", ref: scroll, children: [
+      events2.loading && /* @__PURE__ */ jsx9("div", { class: "progress" }),
+      events2.error ? /* @__PURE__ */ jsx9(Problem, { error: events2.error, retry: events2.reload }) : events2.value && /* @__PURE__ */ jsxs8("div", { class: "event", children: [
+        pair.kind === "left" && /* @__PURE__ */ jsx9("p", { class: "notice", children: "Only the left session has this event." }),
+        pair.kind === "right" && /* @__PURE__ */ jsx9("p", { class: "notice", children: "Only the right session has this event." }),
+        /* @__PURE__ */ jsxs8("div", { class: "side-numbers", children: [
+          /* @__PURE__ */ jsxs8("span", { children: [
             "duration ",
-            /* @__PURE__ */ jsx8("b", { children: `${left ? duration(left.duration) : "–"} → ${right ? duration(right.duration) : "–"}` })
+            /* @__PURE__ */ jsx9("b", { children: `${left ? duration(left.duration) : "–"} → ${right ? duration(right.duration) : "–"}` })
           ] }),
-          [left, right].some((e) => e?.metadata?.cost !== void 0) && /* @__PURE__ */ jsxs7("span", { children: [
+          [left, right].some((e) => e?.metadata?.cost !== void 0) && /* @__PURE__ */ jsxs8("span", { children: [
             "cost ",
-            /* @__PURE__ */ jsx8("b", { children: [left, right].map((e) => typeof e?.metadata?.cost === "number" ? cost(e.metadata.cost) : "–").join(" → ") })
+            /* @__PURE__ */ jsx9("b", { children: [left, right].map((e) => typeof e?.metadata?.cost === "number" ? cost(e.metadata.cost) : "–").join(" → ") })
           ] }),
-          [left, right].some((e) => e?.metadata?.total_tokens !== void 0) && /* @__PURE__ */ jsxs7("span", { children: [
+          [left, right].some((e) => e?.metadata?.total_tokens !== void 0) && /* @__PURE__ */ jsxs8("span", { children: [
             "tokens ",
-            /* @__PURE__ */ jsx8("b", { children: [left, right].map((e) => typeof e?.metadata?.total_tokens === "number" ? count(e.metadata.total_tokens) : "–").join(" → ") })
+            /* @__PURE__ */ jsx9("b", { children: [left, right].map((e) => typeof e?.metadata?.total_tokens === "number" ? count(e.metadata.total_tokens) : "–").join(" → ") })
           ] })
         ] }),
         fields.map((f) => {
           const [a, b] = [written(left, f), written(right, f)];
-          return (a !== "" || b !== "") && /* @__PURE__ */ jsxs7("section", { class: "field", "aria-label": f, children: [
-            /* @__PURE__ */ jsx8("h2", { children: { error: "Error", inputs: "Input", outputs: "Output", config: "Configuration", metrics: "Scores" }[f] }),
-            /* @__PURE__ */ jsx8(TextDiff, { left: a, right: b })
+          return (a !== "" || b !== "") && /* @__PURE__ */ jsxs8("section", { class: "field", "aria-label": f, children: [
+            /* @__PURE__ */ jsx9("h2", { children: { error: "Error", inputs: "Input", outputs: "Output", config: "Configuration", metrics: "Scores" }[f] }),
+            /* @__PURE__ */ jsx9(TextDiff, { left: a, right: b })
           ] }, f);
         })
       ] })
@@ -1520,7 +1679,7 @@ function PairPanel({ pair, ids }) {
 }
 
 // pages/events.tsx
-import { useEffect as useEffect13, useMemo as useMemo5, useRef as useRef8, useState as useState19 } from "./lib.js";
+import { useEffect as useEffect14, useMemo as useMemo5, useRef as useRef9, useState as useState20 } from "./lib.js";
 
 // model/export.ts
 function jsonl(rows) {
@@ -1837,7 +1996,7 @@ function conditions(term, of) {
 }
 function alternatives(any, of) {
   if (any.length > maxAlternatives) return `At most ${maxAlternatives} alternatives can stand in brackets.`;
-  const lists = [];
+  const lists2 = [];
   let inEvent = null;
   for (const parts of any) {
     const list = [];
@@ -1851,9 +2010,9 @@ function alternatives(any, of) {
         list.push(f);
       }
     }
-    lists.push(list);
+    lists2.push(list);
   }
-  return { filters: [{ any: lists }], inEvent: inEvent ?? false };
+  return { filters: [{ any: lists2 }], inEvent: inEvent ?? false };
 }
 function toFilter(term, names3) {
   if (term.operator === "words") return { field: "text", operator: "contains", value: term.value };
@@ -1916,18 +2075,18 @@ function termAt(text3, caret) {
 }
 
 // parts/columnmenu.tsx
-import { signal as signal7 } from "./lib.js";
-import { useState as useState7 } from "./lib.js";
-import { Fragment, jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
+import { signal as signal8 } from "./lib.js";
+import { useState as useState8 } from "./lib.js";
+import { Fragment as Fragment2, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
 var kept = localStorage.getItem("spangrove.density");
-var density = signal7(kept === "compact" || kept === "comfortable" ? kept : "normal");
+var density = signal8(kept === "compact" || kept === "comfortable" ? kept : "normal");
 var coarse = matchMedia("(pointer: coarse)");
 function rowHeight2() {
   const own = { compact: 28, normal: 32, comfortable: 52 }[density.value];
   return coarse.matches ? Math.max(44, own) : own;
 }
 function ColumnMenu({ standard, chosen, fields: fields2, own, label, onChange }) {
-  const [query, setQuery] = useState7("");
+  const [query, setQuery] = useState8("");
   const q = query.toLowerCase();
   const others = [...standard.map((c) => c.id), ...fields2].filter((id) => !chosen.includes(id) && (q === "" || label(id).toLowerCase().includes(q) || id.toLowerCase().includes(q)));
   const move = (id) => {
@@ -1936,36 +2095,36 @@ function ColumnMenu({ standard, chosen, fields: fields2, own, label, onChange })
     next.splice(at - 1, 2, id, chosen[at - 1]);
     onChange(next);
   };
-  return /* @__PURE__ */ jsxs8(Fragment, { children: [
-    /* @__PURE__ */ jsx9("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns and height of rows", "aria-label": "Columns", children: /* @__PURE__ */ jsx9(Icon, { name: "columns", small: true }) }),
-    /* @__PURE__ */ jsxs8("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx9("div", { class: "segments", role: "group", "aria-label": "Height of rows", children: ["compact", "normal", "comfortable"].map((d) => /* @__PURE__ */ jsx9("button", { type: "button", "aria-pressed": density.value === d, onClick: () => {
+  return /* @__PURE__ */ jsxs9(Fragment2, { children: [
+    /* @__PURE__ */ jsx10("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns and height of rows", "aria-label": "Columns", children: /* @__PURE__ */ jsx10(Icon, { name: "columns", small: true }) }),
+    /* @__PURE__ */ jsxs9("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx10("div", { class: "segments", role: "group", "aria-label": "Height of rows", children: ["compact", "normal", "comfortable"].map((d) => /* @__PURE__ */ jsx10("button", { type: "button", "aria-pressed": density.value === d, onClick: () => {
         density.value = d;
         localStorage.setItem("spangrove.density", d);
       }, children: d }, d)) }),
-      /* @__PURE__ */ jsx9("ul", { "aria-label": "Columns shown", children: chosen.map((id, i) => /* @__PURE__ */ jsxs8("li", { children: [
-        /* @__PURE__ */ jsxs8("button", { type: "button", "aria-pressed": "true", title: `Hide ${id}`, disabled: chosen.length === 1, onClick: () => onChange(chosen.filter((c) => c !== id)), children: [
-          /* @__PURE__ */ jsx9(Icon, { name: "check", small: true }),
-          /* @__PURE__ */ jsx9("span", { class: "grow ellipsis", children: label(id) })
+      /* @__PURE__ */ jsx10("ul", { "aria-label": "Columns shown", children: chosen.map((id, i) => /* @__PURE__ */ jsxs9("li", { children: [
+        /* @__PURE__ */ jsxs9("button", { type: "button", "aria-pressed": "true", title: `Hide ${id}`, disabled: chosen.length === 1, onClick: () => onChange(chosen.filter((c) => c !== id)), children: [
+          /* @__PURE__ */ jsx10(Icon, { name: "check", small: true }),
+          /* @__PURE__ */ jsx10("span", { class: "grow ellipsis", children: label(id) })
         ] }),
-        i > 0 && /* @__PURE__ */ jsx9("button", { type: "button", class: "move", title: "One place to the left", "aria-label": `Move ${label(id)} to the left`, onClick: () => move(id), children: /* @__PURE__ */ jsx9(Icon, { name: "up", small: true }) })
+        i > 0 && /* @__PURE__ */ jsx10("button", { type: "button", class: "move", title: "One place to the left", "aria-label": `Move ${label(id)} to the left`, onClick: () => move(id), children: /* @__PURE__ */ jsx10(Icon, { name: "up", small: true }) })
       ] }, id)) }),
-      /* @__PURE__ */ jsx9("input", { class: "input", type: "text", value: query, placeholder: "Find a field", "aria-label": "Find a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      /* @__PURE__ */ jsxs8("ul", { "aria-label": "Columns not shown", children: [
-        others.length === 0 && /* @__PURE__ */ jsx9("li", { class: "faint", children: "No other field" }),
-        others.slice(0, 50).map((id) => /* @__PURE__ */ jsx9("li", { children: /* @__PURE__ */ jsxs8("button", { type: "button", "aria-pressed": "false", title: id, onClick: () => onChange([...chosen, id]), children: [
-          /* @__PURE__ */ jsx9(Icon, { name: "plus", small: true }),
-          /* @__PURE__ */ jsx9("span", { class: "grow ellipsis", children: standard.some((c) => c.id === id) ? label(id) : id })
+      /* @__PURE__ */ jsx10("input", { class: "input", type: "text", value: query, placeholder: "Find a field", "aria-label": "Find a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      /* @__PURE__ */ jsxs9("ul", { "aria-label": "Columns not shown", children: [
+        others.length === 0 && /* @__PURE__ */ jsx10("li", { class: "faint", children: "No other field" }),
+        others.slice(0, 50).map((id) => /* @__PURE__ */ jsx10("li", { children: /* @__PURE__ */ jsxs9("button", { type: "button", "aria-pressed": "false", title: id, onClick: () => onChange([...chosen, id]), children: [
+          /* @__PURE__ */ jsx10(Icon, { name: "plus", small: true }),
+          /* @__PURE__ */ jsx10("span", { class: "grow ellipsis", children: standard.some((c) => c.id === id) ? label(id) : id })
         ] }) }, id)),
-        others.length > 50 && /* @__PURE__ */ jsx9("li", { class: "faint", children: `${others.length - 50} more: type a part of the name` })
+        others.length > 50 && /* @__PURE__ */ jsx10("li", { class: "faint", children: `${others.length - 50} more: type a part of the name` })
       ] }),
-      own && /* @__PURE__ */ jsx9("button", { type: "button", onClick: () => onChange(null), children: "As they were" })
+      own && /* @__PURE__ */ jsx10("button", { type: "button", onClick: () => onChange(null), children: "As they were" })
     ] })
   ] });
 }
 
 // parts/eventview.tsx
-import { useState as useState11 } from "./lib.js";
+import { useState as useState12 } from "./lib.js";
 
 // model/messages.ts
 var isDict = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
@@ -2134,7 +2293,7 @@ function readScores(events2, records) {
 }
 
 // parts/json.tsx
-import { useEffect as useEffect7, useMemo as useMemo3, useState as useState8 } from "./lib.js";
+import { useEffect as useEffect8, useMemo as useMemo3, useState as useState9 } from "./lib.js";
 
 // model/jsonindex.ts
 var quoteMark = 34;
@@ -2238,24 +2397,24 @@ function writePath(path) {
 }
 
 // parts/json.tsx
-import { Fragment as Fragment2, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+import { Fragment as Fragment3, jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
 var rowHeight3 = 20;
-var pageSize = 500;
+var pageSize2 = 500;
 var smallText = 120;
 function Json({ text: text3, name }) {
-  const [opened, setOpened] = useState8(() => firstOpen(text3));
-  const [find, setFind] = useState8("");
-  const [hit, setHit] = useState8(0);
-  const [selected, setSelected] = useState8(0);
-  useEffect7(() => setOpened(firstOpen(text3)), [text3]);
+  const [opened, setOpened] = useState9(() => firstOpen(text3));
+  const [find, setFind] = useState9("");
+  const [hit, setHit] = useState9(0);
+  const [selected, setSelected] = useState9(0);
+  useEffect8(() => setOpened(firstOpen(text3)), [text3]);
   const lines = useMemo3(() => layout(text3, opened), [text3, opened]);
   const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight3);
   const hits = useMemo3(() => findAll(text3, find), [text3, find]);
   const toggle = (line2) => {
     const next = new Map(opened);
-    if (line2.kind === "more") next.set(line2.id.slice(0, -2), (next.get(line2.id.slice(0, -2)) ?? pageSize) + pageSize * 4);
+    if (line2.kind === "more") next.set(line2.id.slice(0, -2), (next.get(line2.id.slice(0, -2)) ?? pageSize2) + pageSize2 * 4);
     else if (next.has(line2.id)) next.delete(line2.id);
-    else next.set(line2.id, pageSize);
+    else next.set(line2.id, pageSize2);
     setOpened(next);
   };
   const goTo = (n) => {
@@ -2268,13 +2427,13 @@ function Json({ text: text3, name }) {
     setSelected(at);
     requestAnimationFrame(() => reveal(ref.current, at, rowHeight3));
   };
-  useEffect7(() => {
+  useEffect8(() => {
     if (find) goTo(0);
   }, [hits]);
   const line = lines[selected];
-  return /* @__PURE__ */ jsxs9("div", { class: "json", children: [
-    text3.length > smallText && /* @__PURE__ */ jsxs9("div", { class: "json-tools", children: [
-      /* @__PURE__ */ jsx10(
+  return /* @__PURE__ */ jsxs10("div", { class: "json", children: [
+    text3.length > smallText && /* @__PURE__ */ jsxs10("div", { class: "json-tools", children: [
+      /* @__PURE__ */ jsx11(
         "input",
         {
           class: "input",
@@ -2291,12 +2450,12 @@ function Json({ text: text3, name }) {
           }
         }
       ),
-      find && /* @__PURE__ */ jsx10("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
-      /* @__PURE__ */ jsx10("span", { class: "grow" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx10(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx10(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
+      find && /* @__PURE__ */ jsx11("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
+      /* @__PURE__ */ jsx11("span", { class: "grow" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx11(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx11(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
     ] }),
-    /* @__PURE__ */ jsx10(
+    /* @__PURE__ */ jsx11(
       "div",
       {
         class: "json-lines",
@@ -2318,7 +2477,7 @@ function Json({ text: text3, name }) {
             toggle(line);
           }
         },
-        children: /* @__PURE__ */ jsx10("div", { style: { height: `${lines.length * rowHeight3}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs9(
+        children: /* @__PURE__ */ jsx11("div", { style: { height: `${lines.length * rowHeight3}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs10(
           "div",
           {
             role: "treeitem",
@@ -2332,10 +2491,10 @@ function Json({ text: text3, name }) {
               if (canOpen(l)) toggle(l);
             },
             children: [
-              canOpen(l) ? /* @__PURE__ */ jsx10(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx10("span", { class: "json-gap" }),
-              l.kind === "more" ? /* @__PURE__ */ jsx10("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs9(Fragment2, { children: [
-                l.key !== null ? /* @__PURE__ */ jsx10("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx10("span", { class: "json-index", children: l.index }),
-                /* @__PURE__ */ jsx10(Value2, { text: text3, line: l, find })
+              canOpen(l) ? /* @__PURE__ */ jsx11(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx11("span", { class: "json-gap" }),
+              l.kind === "more" ? /* @__PURE__ */ jsx11("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs10(Fragment3, { children: [
+                l.key !== null ? /* @__PURE__ */ jsx11("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx11("span", { class: "json-index", children: l.index }),
+                /* @__PURE__ */ jsx11(Value2, { text: text3, line: l, find })
               ] })
             ]
           },
@@ -2347,14 +2506,14 @@ function Json({ text: text3, name }) {
 }
 var canOpen = (l) => l.kind === "more" || (l.kind === "object" || l.kind === "array") && l.end - l.start > 2;
 function firstOpen(text3) {
-  const opened = /* @__PURE__ */ new Map([["[]", pageSize]]);
+  const opened = /* @__PURE__ */ new Map([["[]", pageSize2]]);
   if (text3.length > 2e4) return opened;
   const add = (start2, path, depth) => {
     const { entries } = members(text3, start2, 30);
     for (const e of entries) {
       if (e.kind !== "object" && e.kind !== "array" || depth > 4 || opened.size > 40) continue;
       const at = [...path, e.key ?? e.index];
-      opened.set(JSON.stringify(at), pageSize);
+      opened.set(JSON.stringify(at), pageSize2);
       add(e.start, at, depth + 1);
     }
   };
@@ -2372,7 +2531,7 @@ function layout(text3, opened) {
     const l = stack.pop();
     lines.push(l);
     if (!l.open || l.kind !== "object" && l.kind !== "array") continue;
-    const { entries, next } = members(text3, l.start, opened.get(l.id) ?? pageSize);
+    const { entries, next } = members(text3, l.start, opened.get(l.id) ?? pageSize2);
     if (next) stack.push({ id: `${l.id}…m`, depth: l.depth + 1, key: null, index: next.index, kind: "more", start: next.at, end: next.at, path: l.path, open: false, next });
     for (let i = entries.length - 1; i >= 0; i--) stack.push(lineOf(entries[i], l, opened));
   }
@@ -2387,22 +2546,22 @@ function Value2({ text: text3, line, find }) {
   const size = line.end - line.start;
   if (line.kind === "object" || line.kind === "array") {
     const marks = line.kind === "object" ? ["{", "}"] : ["[", "]"];
-    if (line.open) return /* @__PURE__ */ jsx10("span", { class: "faint", children: marks[0] });
-    return /* @__PURE__ */ jsx10("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
+    if (line.open) return /* @__PURE__ */ jsx11("span", { class: "faint", children: marks[0] });
+    return /* @__PURE__ */ jsx11("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
   }
   const long = size > 400;
   const raw = text3.slice(line.start, long ? line.start + 400 : line.end);
-  return /* @__PURE__ */ jsxs9("span", { class: `json-${line.kind}`, children: [
+  return /* @__PURE__ */ jsxs10("span", { class: `json-${line.kind}`, children: [
     find ? marked(raw, find) : raw,
-    long && /* @__PURE__ */ jsx10("span", { class: "faint", children: `… ${bytes(size)}` })
+    long && /* @__PURE__ */ jsx11("span", { class: "faint", children: `… ${bytes(size)}` })
   ] });
 }
 function marked(text3, find) {
   const at = text3.toLowerCase().indexOf(find.toLowerCase());
   if (at < 0) return text3;
-  return /* @__PURE__ */ jsxs9(Fragment2, { children: [
+  return /* @__PURE__ */ jsxs10(Fragment3, { children: [
     text3.slice(0, at),
-    /* @__PURE__ */ jsx10("mark", { children: text3.slice(at, at + find.length) }),
+    /* @__PURE__ */ jsx11("mark", { children: text3.slice(at, at + find.length) }),
     text3.slice(at + find.length)
   ] });
 }
@@ -2427,13 +2586,13 @@ function openTo(text3, at, opened) {
     let found;
     let seen = 0;
     do {
-      const part = members(text3, start, pageSize, from);
+      const part = members(text3, start, pageSize2, from);
       found = part.entries.find((e) => at < e.end);
       seen += part.entries.length;
       from = part.next ?? void 0;
     } while (!found && from);
     if (!found) return { opened: next, line: id };
-    next.set(id, Math.max(next.get(id) ?? 0, Math.ceil(seen / pageSize) * pageSize));
+    next.set(id, Math.max(next.get(id) ?? 0, Math.ceil(seen / pageSize2) * pageSize2));
     path = [...path, found.key ?? found.index];
     if (at < found.start) return { opened: next, line: JSON.stringify(path) };
     start = found.start;
@@ -2441,8 +2600,8 @@ function openTo(text3, at, opened) {
 }
 
 // parts/markdown.tsx
-import { useEffect as useEffect8, useState as useState9 } from "./lib.js";
-import { Fragment as Fragment3, jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
+import { useEffect as useEffect9, useState as useState10 } from "./lib.js";
+import { Fragment as Fragment4, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
 var longText2 = 64 << 10;
 var worker = null;
 var nextId = 0;
@@ -2469,10 +2628,10 @@ function lex(text3) {
   });
 }
 function Markdown({ text: text3 }) {
-  const [anyway, setAnyway] = useState9(false);
-  const [tokens, setTokens] = useState9(null);
+  const [anyway, setAnyway] = useState10(false);
+  const [tokens, setTokens] = useState10(null);
   const plain = !/[*_`#>|[\]~-]|\n\n|\d\./.test(text3) || text3.length > longText2 && !anyway;
-  useEffect8(() => {
+  useEffect9(() => {
     if (plain) return;
     let gone = false;
     void lex(text3).then((t) => {
@@ -2483,17 +2642,17 @@ function Markdown({ text: text3 }) {
     };
   }, [text3, plain]);
   if (plain || tokens?.of !== text3 || !tokens.tokens) {
-    return /* @__PURE__ */ jsxs10("div", { class: "prose plain", children: [
+    return /* @__PURE__ */ jsxs11("div", { class: "prose plain", children: [
       text3,
-      text3.length > longText2 && !anyway && /* @__PURE__ */ jsx11("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
+      text3.length > longText2 && !anyway && /* @__PURE__ */ jsx12("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
     ] });
   }
-  return /* @__PURE__ */ jsx11("div", { class: "prose", children: blocks(tokens.tokens, 0) });
+  return /* @__PURE__ */ jsx12("div", { class: "prose", children: blocks(tokens.tokens, 0) });
 }
 var maxDepth = 60;
 function blocks(tokens, depth) {
   if (depth > maxDepth) return tokens.map((t) => t.raw).join("");
-  return tokens.map((t, i) => /* @__PURE__ */ jsx11(Block, { t, depth }, i));
+  return tokens.map((t, i) => /* @__PURE__ */ jsx12(Block, { t, depth }, i));
 }
 function Block({ t, depth }) {
   switch (t.type) {
@@ -2501,32 +2660,32 @@ function Block({ t, depth }) {
       return null;
     case "heading": {
       const Tag = `h${Math.min(6, (t.depth ?? 1) + 2)}`;
-      return /* @__PURE__ */ jsx11(Tag, { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx12(Tag, { children: inline(t.tokens ?? [], depth) });
     }
     case "paragraph":
-      return /* @__PURE__ */ jsx11("p", { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx12("p", { children: inline(t.tokens ?? [], depth) });
     case "text":
-      return t.tokens ? /* @__PURE__ */ jsx11(Fragment3, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx11(Fragment3, { children: t.text });
+      return t.tokens ? /* @__PURE__ */ jsx12(Fragment4, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx12(Fragment4, { children: t.text });
     case "code":
-      return /* @__PURE__ */ jsx11("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx11("code", { children: t.text }) });
+      return /* @__PURE__ */ jsx12("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx12("code", { children: t.text }) });
     case "blockquote":
-      return /* @__PURE__ */ jsx11("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
+      return /* @__PURE__ */ jsx12("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
     case "hr":
-      return /* @__PURE__ */ jsx11("hr", {});
+      return /* @__PURE__ */ jsx12("hr", {});
     case "list": {
-      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs10("li", { children: [
-        item.task && /* @__PURE__ */ jsx11("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
+      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs11("li", { children: [
+        item.task && /* @__PURE__ */ jsx12("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
         blocks(item.tokens ?? [], depth + 1)
       ] }, i));
-      return t.ordered ? /* @__PURE__ */ jsx11("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx11("ul", { children: items });
+      return t.ordered ? /* @__PURE__ */ jsx12("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx12("ul", { children: items });
     }
     case "table":
-      return /* @__PURE__ */ jsx11("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs10("table", { children: [
-        /* @__PURE__ */ jsx11("thead", { children: /* @__PURE__ */ jsx11("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx11("th", { children: inline(c.tokens, depth) }, i)) }) }),
-        /* @__PURE__ */ jsx11("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx11("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx11("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
+      return /* @__PURE__ */ jsx12("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs11("table", { children: [
+        /* @__PURE__ */ jsx12("thead", { children: /* @__PURE__ */ jsx12("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx12("th", { children: inline(c.tokens, depth) }, i)) }) }),
+        /* @__PURE__ */ jsx12("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx12("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx12("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
       ] }) });
     default:
-      return /* @__PURE__ */ jsx11("p", { children: t.raw ?? t.text });
+      return /* @__PURE__ */ jsx12("p", { children: t.raw ?? t.text });
   }
 }
 function inline(tokens, depth) {
@@ -2535,21 +2694,21 @@ function inline(tokens, depth) {
     const inner = () => t.tokens ? inline(t.tokens, depth + 1) : t.text;
     switch (t.type) {
       case "strong":
-        return /* @__PURE__ */ jsx11("strong", { children: inner() }, i);
+        return /* @__PURE__ */ jsx12("strong", { children: inner() }, i);
       case "em":
-        return /* @__PURE__ */ jsx11("em", { children: inner() }, i);
+        return /* @__PURE__ */ jsx12("em", { children: inner() }, i);
       case "del":
-        return /* @__PURE__ */ jsx11("del", { children: inner() }, i);
+        return /* @__PURE__ */ jsx12("del", { children: inner() }, i);
       case "codespan":
-        return /* @__PURE__ */ jsx11("code", { children: t.text }, i);
+        return /* @__PURE__ */ jsx12("code", { children: t.text }, i);
       case "br":
-        return /* @__PURE__ */ jsx11("br", {}, i);
+        return /* @__PURE__ */ jsx12("br", {}, i);
       case "link":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx11("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx11("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx12("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx12("span", { children: t.raw }, i);
       case "image":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx11("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx11("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx12("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx12("span", { children: t.raw }, i);
       case "text":
-        return t.tokens ? /* @__PURE__ */ jsx11("span", { children: inner() }, i) : t.text;
+        return t.tokens ? /* @__PURE__ */ jsx12("span", { children: inner() }, i) : t.text;
       case "escape":
         return t.text;
       default:
@@ -2559,119 +2718,119 @@ function inline(tokens, depth) {
 }
 
 // parts/scores.tsx
-import { Fragment as Fragment4, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
+import { Fragment as Fragment5, jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
 function Scores({ scores, onSelect }) {
-  return /* @__PURE__ */ jsx12("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs11("li", { children: [
-    /* @__PURE__ */ jsx12("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
-    /* @__PURE__ */ jsx12("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs11(Fragment4, { children: [
-      /* @__PURE__ */ jsx12(Icon, { name: "check", small: true, tint: "good" }),
+  return /* @__PURE__ */ jsx13("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs12("li", { children: [
+    /* @__PURE__ */ jsx13("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
+    /* @__PURE__ */ jsx13("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs12(Fragment5, { children: [
+      /* @__PURE__ */ jsx13(Icon, { name: "check", small: true, tint: "good" }),
       "true"
-    ] }) : s.value === false ? /* @__PURE__ */ jsxs11(Fragment4, { children: [
-      /* @__PURE__ */ jsx12(Icon, { name: "close", small: true, tint: "bad" }),
+    ] }) : s.value === false ? /* @__PURE__ */ jsxs12(Fragment5, { children: [
+      /* @__PURE__ */ jsx13(Icon, { name: "close", small: true, tint: "bad" }),
       "false"
     ] }) : value(s.value) }),
-    /* @__PURE__ */ jsxs11("span", { class: "score-said", children: [
-      s.explanation ?? /* @__PURE__ */ jsx12("span", { class: "faint", children: "no explanation" }),
-      s.judge && /* @__PURE__ */ jsx12("a", { href: s.judge, children: "judge's answer" })
+    /* @__PURE__ */ jsxs12("span", { class: "score-said", children: [
+      s.explanation ?? /* @__PURE__ */ jsx13("span", { class: "faint", children: "no explanation" }),
+      s.judge && /* @__PURE__ */ jsx13("a", { href: s.judge, children: "judge's answer" })
     ] }),
-    s.on && onSelect && /* @__PURE__ */ jsx12("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
+    s.on && onSelect && /* @__PURE__ */ jsx13("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
   ] }, i)) });
 }
 
 // parts/messages.tsx
-import { useState as useState10 } from "./lib.js";
-import { jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
+import { useState as useState11 } from "./lib.js";
+import { jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
 function Messages({ messages }) {
-  return /* @__PURE__ */ jsx13("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx13(MessageCard, { message: m }, i)) });
+  return /* @__PURE__ */ jsx14("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx14(MessageCard, { message: m }, i)) });
 }
 function MessageCard({ message }) {
-  const [raw, setRaw] = useState10(false);
+  const [raw, setRaw] = useState11(false);
   const texts2 = message.parts.filter((p) => p.kind === "text").map((p) => p.kind === "text" ? p.text : "").join("\n");
-  return /* @__PURE__ */ jsxs12("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
-    /* @__PURE__ */ jsxs12("header", { children: [
-      /* @__PURE__ */ jsx13("span", { class: "role", children: message.role }),
-      message.name && /* @__PURE__ */ jsx13("span", { class: "faint ellipsis", children: message.name }),
-      message.callId && /* @__PURE__ */ jsx13("code", { class: "faint ellipsis", children: message.callId }),
-      /* @__PURE__ */ jsx13("span", { class: "grow" }),
-      texts2 && /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
-      /* @__PURE__ */ jsx13(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
+  return /* @__PURE__ */ jsxs13("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
+    /* @__PURE__ */ jsxs13("header", { children: [
+      /* @__PURE__ */ jsx14("span", { class: "role", children: message.role }),
+      message.name && /* @__PURE__ */ jsx14("span", { class: "faint ellipsis", children: message.name }),
+      message.callId && /* @__PURE__ */ jsx14("code", { class: "faint ellipsis", children: message.callId }),
+      /* @__PURE__ */ jsx14("span", { class: "grow" }),
+      texts2 && /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
+      /* @__PURE__ */ jsx14(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
     ] }),
-    message.parts.map((p, i) => /* @__PURE__ */ jsx13(PartView, { part: p, raw }, i)),
-    message.parts.length === 0 && /* @__PURE__ */ jsx13("p", { class: "faint", children: "no content" })
+    message.parts.map((p, i) => /* @__PURE__ */ jsx14(PartView, { part: p, raw }, i)),
+    message.parts.length === 0 && /* @__PURE__ */ jsx14("p", { class: "faint", children: "no content" })
   ] });
 }
 function PartView({ part, raw }) {
   switch (part.kind) {
     case "text":
-      return raw ? /* @__PURE__ */ jsx13("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx13(Markdown, { text: part.text });
+      return raw ? /* @__PURE__ */ jsx14("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx14(Markdown, { text: part.text });
     case "reasoning":
-      return /* @__PURE__ */ jsxs12("details", { class: "reasoning", children: [
-        /* @__PURE__ */ jsx13("summary", { children: "Reasoning" }),
-        /* @__PURE__ */ jsx13(Markdown, { text: part.text })
+      return /* @__PURE__ */ jsxs13("details", { class: "reasoning", children: [
+        /* @__PURE__ */ jsx14("summary", { children: "Reasoning" }),
+        /* @__PURE__ */ jsx14(Markdown, { text: part.text })
       ] });
     case "call":
-      return /* @__PURE__ */ jsxs12("div", { class: "call", children: [
-        /* @__PURE__ */ jsxs12("div", { class: "call-head", children: [
-          /* @__PURE__ */ jsx13(Icon, { name: "tool", small: true, tint: "type-tool" }),
-          /* @__PURE__ */ jsx13("code", { children: part.name }),
-          part.id && /* @__PURE__ */ jsx13("code", { class: "faint ellipsis", children: part.id })
+      return /* @__PURE__ */ jsxs13("div", { class: "call", children: [
+        /* @__PURE__ */ jsxs13("div", { class: "call-head", children: [
+          /* @__PURE__ */ jsx14(Icon, { name: "tool", small: true, tint: "type-tool" }),
+          /* @__PURE__ */ jsx14("code", { children: part.name }),
+          part.id && /* @__PURE__ */ jsx14("code", { class: "faint ellipsis", children: part.id })
         ] }),
-        /* @__PURE__ */ jsx13(JsonValue, { value: part.arguments, name: "arguments" })
+        /* @__PURE__ */ jsx14(JsonValue, { value: part.arguments, name: "arguments" })
       ] });
     case "result":
-      return typeof part.value === "string" ? /* @__PURE__ */ jsx13(Markdown, { text: part.value }) : /* @__PURE__ */ jsx13(JsonValue, { value: part.value, name: "result" });
+      return typeof part.value === "string" ? /* @__PURE__ */ jsx14(Markdown, { text: part.value }) : /* @__PURE__ */ jsx14(JsonValue, { value: part.value, name: "result" });
     case "image":
-      return /* @__PURE__ */ jsx13(Image, { url: part.url });
+      return /* @__PURE__ */ jsx14(Image, { url: part.url });
     case "audio":
-      return /* @__PURE__ */ jsx13("audio", { controls: true, src: part.url, "aria-label": "audio" });
+      return /* @__PURE__ */ jsx14("audio", { controls: true, src: part.url, "aria-label": "audio" });
     default:
-      return /* @__PURE__ */ jsxs12("div", { class: "call", children: [
-        /* @__PURE__ */ jsx13("div", { class: "call-head faint", children: part.label }),
-        /* @__PURE__ */ jsx13(JsonValue, { value: part.value, name: part.label })
+      return /* @__PURE__ */ jsxs13("div", { class: "call", children: [
+        /* @__PURE__ */ jsx14("div", { class: "call-head faint", children: part.label }),
+        /* @__PURE__ */ jsx14(JsonValue, { value: part.value, name: part.label })
       ] });
   }
 }
 function JsonValue({ value: value2, name }) {
-  return /* @__PURE__ */ jsx13(Json, { text: JSON.stringify(value2) ?? "null", name });
+  return /* @__PURE__ */ jsx14(Json, { text: JSON.stringify(value2) ?? "null", name });
 }
 function Image({ url: url2 }) {
-  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx13("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
-  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs12("p", { children: [
-    /* @__PURE__ */ jsx13("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
+  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx14("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
+  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs13("p", { children: [
+    /* @__PURE__ */ jsx14("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
     " ",
-    /* @__PURE__ */ jsx13("code", { class: "faint", children: url2 })
+    /* @__PURE__ */ jsx14("code", { class: "faint", children: url2 })
   ] });
-  return /* @__PURE__ */ jsx13("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
+  return /* @__PURE__ */ jsx14("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
 }
 
 // parts/eventview.tsx
-import { Fragment as Fragment5, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
+import { Fragment as Fragment6, jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
 var shown2 = ["config", "metadata", "feedback", "user_properties"];
 var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
 function EventView({ event: e, field, judge, onFilter }) {
   const input = inputMessages(e.inputs);
   const output = outputMessages(e.outputs);
   const history2 = input.messages;
-  return /* @__PURE__ */ jsxs13("div", { class: "event", children: [
-    /* @__PURE__ */ jsx14(Numbers, { e, onFilter }),
-    e.error && /* @__PURE__ */ jsxs13("section", { class: "notice bad", "aria-label": "Error", children: [
-      /* @__PURE__ */ jsxs13("h2", { class: "bad", children: [
-        /* @__PURE__ */ jsx14(Icon, { name: "alert", small: true }),
+  return /* @__PURE__ */ jsxs14("div", { class: "event", children: [
+    /* @__PURE__ */ jsx15(Numbers, { e, onFilter }),
+    e.error && /* @__PURE__ */ jsxs14("section", { class: "notice bad", "aria-label": "Error", children: [
+      /* @__PURE__ */ jsxs14("h2", { class: "bad", children: [
+        /* @__PURE__ */ jsx15(Icon, { name: "alert", small: true }),
         " Error"
       ] }),
-      /* @__PURE__ */ jsx14("pre", { class: "wrap", tabIndex: 0, children: e.error })
+      /* @__PURE__ */ jsx15("pre", { class: "wrap", tabIndex: 0, children: e.error })
     ] }),
-    /* @__PURE__ */ jsx14(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
-    /* @__PURE__ */ jsx14(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
-    isFilled(e.metrics) && /* @__PURE__ */ jsxs13("section", { class: "field", "aria-label": "Scores", children: [
-      /* @__PURE__ */ jsxs13("header", { children: [
-        /* @__PURE__ */ jsx14("h2", { children: "Scores" }),
-        /* @__PURE__ */ jsx14("span", { class: "grow" }),
-        /* @__PURE__ */ jsx14(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
+    /* @__PURE__ */ jsx15(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
+    /* @__PURE__ */ jsx15(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
+    isFilled(e.metrics) && /* @__PURE__ */ jsxs14("section", { class: "field", "aria-label": "Scores", children: [
+      /* @__PURE__ */ jsxs14("header", { children: [
+        /* @__PURE__ */ jsx15("h2", { children: "Scores" }),
+        /* @__PURE__ */ jsx15("span", { class: "grow" }),
+        /* @__PURE__ */ jsx15(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
       ] }),
-      /* @__PURE__ */ jsx14(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
+      /* @__PURE__ */ jsx15(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
     ] }),
-    shown2.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx14(
+    shown2.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx15(
       FieldSection,
       {
         title: { config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name],
@@ -2709,50 +2868,50 @@ function Numbers({ e, onFilter }) {
   add("Source", e.source === "unknown" ? "" : e.source, "source");
   add("Instrumentation", m.instrumentation ?? m.scope_name ?? m.scope?.name, null);
   add("Service", m.resource?.["service.name"] ?? m.service_name, null);
-  return /* @__PURE__ */ jsx14("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs13("div", { children: [
-    /* @__PURE__ */ jsx14("dt", { children: label }),
-    /* @__PURE__ */ jsx14("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx14("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
+  return /* @__PURE__ */ jsx15("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs14("div", { children: [
+    /* @__PURE__ */ jsx15("dt", { children: label }),
+    /* @__PURE__ */ jsx15("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx15("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
   ] }, label)) });
 }
 function FieldSection({ title, name, id, value: value2, messages, rest, field, folded }) {
-  const [view, setView] = useState11("pretty");
-  const [open2, setOpen] = useState11(!folded);
-  const [whole, setWhole] = useState11(false);
-  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal10) => field(name, signal10));
+  const [view, setView] = useState12("pretty");
+  const [open2, setOpen] = useState12(!folded);
+  const [whole, setWhole] = useState12(false);
+  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal11) => field(name, signal11));
   if (!isFilled(value2)) {
-    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx14("section", { class: "field", children: /* @__PURE__ */ jsxs13("header", { children: [
-      /* @__PURE__ */ jsx14("h2", { children: title }),
-      /* @__PURE__ */ jsx14("span", { class: "faint", children: "empty" })
+    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx15("section", { class: "field", children: /* @__PURE__ */ jsxs14("header", { children: [
+      /* @__PURE__ */ jsx15("h2", { children: title }),
+      /* @__PURE__ */ jsx15("span", { class: "faint", children: "empty" })
     ] }) }) : null;
   }
   const many = messages.length > 8 && !whole;
   const listed2 = many ? messages.slice(-6) : messages;
   const single = messages.length === 0 ? onlyText(rest) : null;
-  return /* @__PURE__ */ jsxs13("section", { class: "field", "aria-label": title, children: [
-    /* @__PURE__ */ jsxs13("header", { children: [
-      /* @__PURE__ */ jsxs13("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx14(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx14("h2", { children: title })
+  return /* @__PURE__ */ jsxs14("section", { class: "field", "aria-label": title, children: [
+    /* @__PURE__ */ jsxs14("header", { children: [
+      /* @__PURE__ */ jsxs14("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx15(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx15("h2", { children: title })
       ] }),
-      /* @__PURE__ */ jsx14("span", { class: "grow" }),
-      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs13("span", { class: "switch", role: "group", "aria-label": "View", children: [
-        /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
-        /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
+      /* @__PURE__ */ jsx15("span", { class: "grow" }),
+      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs14("span", { class: "switch", role: "group", "aria-label": "View", children: [
+        /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
+        /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
       ] }),
-      /* @__PURE__ */ jsx14(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
+      /* @__PURE__ */ jsx15(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
     ] }),
-    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx14(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx14("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx14("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs13(Fragment5, { children: [
-      many && /* @__PURE__ */ jsx14("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
-      listed2.length > 0 && /* @__PURE__ */ jsx14(Messages, { messages: listed2 }),
-      single !== null ? /* @__PURE__ */ jsx14("div", { class: "single", children: /* @__PURE__ */ jsx14(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx14(Stored, { id, name, rest, whole: messages.length === 0, field })
+    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx15(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx15("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx15("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs14(Fragment6, { children: [
+      many && /* @__PURE__ */ jsx15("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
+      listed2.length > 0 && /* @__PURE__ */ jsx15(Messages, { messages: listed2 }),
+      single !== null ? /* @__PURE__ */ jsx15("div", { class: "single", children: /* @__PURE__ */ jsx15(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx15(Stored, { id, name, rest, whole: messages.length === 0, field })
     ] }))
   ] });
 }
 function Stored({ id, name, rest, whole, field }) {
-  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal10) => field(name, signal10));
-  if (!whole) return /* @__PURE__ */ jsx14(JsonValue, { value: rest, name });
-  if (raw.error) return /* @__PURE__ */ jsx14("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
-  return raw.value === null ? /* @__PURE__ */ jsx14("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx14(Json, { text: raw.value, name });
+  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal11) => field(name, signal11));
+  if (!whole) return /* @__PURE__ */ jsx15(JsonValue, { value: rest, name });
+  if (raw.error) return /* @__PURE__ */ jsx15("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
+  return raw.value === null ? /* @__PURE__ */ jsx15("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx15(Json, { text: raw.value, name });
 }
 function onlyText(v) {
   if (typeof v === "string") return v;
@@ -2761,24 +2920,24 @@ function onlyText(v) {
   return values.length === 1 && typeof values[0] === "string" && values[0].length > 0 ? values[0] : null;
 }
 function EventTitle({ type, name }) {
-  return /* @__PURE__ */ jsxs13(Fragment5, { children: [
-    /* @__PURE__ */ jsx14(TypeIcon, { type }),
-    /* @__PURE__ */ jsx14("h2", { class: "ellipsis grow", title: name, children: name })
+  return /* @__PURE__ */ jsxs14(Fragment6, { children: [
+    /* @__PURE__ */ jsx15(TypeIcon, { type }),
+    /* @__PURE__ */ jsx15("h2", { class: "ellipsis grow", title: name, children: name })
   ] });
 }
 
 // parts/filterbar.tsx
-import { useEffect as useEffect9, useRef as useRef5, useState as useState12 } from "./lib.js";
-import { jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
+import { useEffect as useEffect10, useRef as useRef6, useState as useState13 } from "./lib.js";
+import { jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
 var barId = "filter-bar";
 function FilterBar({ text: text3, of, fields: fields2, values, onChange }) {
-  const [draft, setDraft] = useState12(text3);
-  const [open2, setOpen] = useState12(false);
-  const [list, setList] = useState12([]);
-  const [at, setAt] = useState12(-1);
-  const input = useRef5(null);
-  const turn = useRef5(0);
-  useEffect9(() => setDraft(text3), [text3]);
+  const [draft, setDraft] = useState13(text3);
+  const [open2, setOpen] = useState13(false);
+  const [list, setList] = useState13([]);
+  const [at, setAt] = useState13(-1);
+  const input = useRef6(null);
+  const turn = useRef6(0);
+  useEffect10(() => setDraft(text3), [text3]);
   const { problem } = compile(draft, of);
   const suggest = async (value2) => {
     const mine = ++turn.current;
@@ -2841,9 +3000,9 @@ function FilterBar({ text: text3, of, fields: fields2, values, onChange }) {
       else input.current?.blur();
     }
   };
-  return /* @__PURE__ */ jsxs14("div", { class: "bar", children: [
-    /* @__PURE__ */ jsx15(Icon, { name: "search", small: true }),
-    /* @__PURE__ */ jsx15(
+  return /* @__PURE__ */ jsxs15("div", { class: "bar", children: [
+    /* @__PURE__ */ jsx16(Icon, { name: "search", small: true }),
+    /* @__PURE__ */ jsx16(
       "input",
       {
         ref: input,
@@ -2875,20 +3034,20 @@ function FilterBar({ text: text3, of, fields: fields2, values, onChange }) {
         onKeyDown
       }
     ),
-    open2 && list.length > 0 && /* @__PURE__ */ jsx15("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs14("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
+    open2 && list.length > 0 && /* @__PURE__ */ jsx16("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs15("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
       e.preventDefault();
       take(s);
     }, children: [
-      /* @__PURE__ */ jsx15("code", { class: "ellipsis grow", children: s.label }),
-      s.note && /* @__PURE__ */ jsx15("span", { class: "faint", children: s.note })
+      /* @__PURE__ */ jsx16("code", { class: "ellipsis grow", children: s.label }),
+      s.note && /* @__PURE__ */ jsx16("span", { class: "faint", children: s.note })
     ] }, s.text)) }),
-    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx15("div", { class: "problem", role: "alert", children: problem })
+    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx16("div", { class: "problem", role: "alert", children: problem })
   ] });
 }
 
 // parts/range.tsx
-import { useRef as useRef6, useState as useState13 } from "./lib.js";
-import { Fragment as Fragment6, jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
+import { useRef as useRef7, useState as useState14 } from "./lib.js";
+import { Fragment as Fragment7, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
 var ranges = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 var defaultRange = "7d";
 function dateRange(range) {
@@ -2913,9 +3072,9 @@ function rangeLabel(range) {
   return `${show2(from)} – ${show2(to)}`;
 }
 function RangePicker({ range, onChange }) {
-  const menu = useRef6(null);
-  const [from, setFrom] = useState13("");
-  const [to, setTo] = useState13("");
+  const menu = useRef7(null);
+  const [from, setFrom] = useState14("");
+  const [to, setTo] = useState14("");
   const pick = (value2) => {
     menu.current?.hidePopover();
     onChange(value2);
@@ -2925,12 +3084,12 @@ function RangePicker({ range, onChange }) {
     const b = parse(to);
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
-  return /* @__PURE__ */ jsxs15(Fragment6, { children: [
-    /* @__PURE__ */ jsxs15("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
+  return /* @__PURE__ */ jsxs16(Fragment7, { children: [
+    /* @__PURE__ */ jsxs16("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
       rangeLabel(range),
-      /* @__PURE__ */ jsx16(Icon, { name: "down", small: true })
+      /* @__PURE__ */ jsx17(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs15(
+    /* @__PURE__ */ jsxs16(
       "div",
       {
         ref: menu,
@@ -2944,29 +3103,29 @@ function RangePicker({ range, onChange }) {
           setTo(b.to === null ? "" : fieldTime(b.to));
         },
         children: [
-          ranges.map(([id, label]) => /* @__PURE__ */ jsxs15("button", { type: "button", onClick: () => pick(id), children: [
-            /* @__PURE__ */ jsx16("span", { class: "grow", children: label }),
-            id === range && /* @__PURE__ */ jsx16(Icon, { name: "check", small: true })
+          ranges.map(([id, label]) => /* @__PURE__ */ jsxs16("button", { type: "button", onClick: () => pick(id), children: [
+            /* @__PURE__ */ jsx17("span", { class: "grow", children: label }),
+            id === range && /* @__PURE__ */ jsx17(Icon, { name: "check", small: true })
           ] }, id)),
-          /* @__PURE__ */ jsxs15("form", { class: "own", onSubmit: (e) => {
+          /* @__PURE__ */ jsxs16("form", { class: "own", onSubmit: (e) => {
             e.preventDefault();
             own();
           }, children: [
-            /* @__PURE__ */ jsxs15("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs16("label", { class: "secondary", children: [
               "From",
-              /* @__PURE__ */ jsx16("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
+              /* @__PURE__ */ jsx17("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsxs15("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs16("label", { class: "secondary", children: [
               "To",
-              /* @__PURE__ */ jsx16("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
+              /* @__PURE__ */ jsx17("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsx16("button", { class: "button", type: "submit", children: "Apply" })
+            /* @__PURE__ */ jsx17("button", { class: "button", type: "submit", children: "Apply" })
           ] }),
-          /* @__PURE__ */ jsxs15("div", { class: "segments", role: "group", "aria-label": "Time zone", children: [
-            /* @__PURE__ */ jsx16("button", { type: "button", "aria-pressed": !utc2.value, onClick: () => {
+          /* @__PURE__ */ jsxs16("div", { class: "segments", role: "group", "aria-label": "Time zone", children: [
+            /* @__PURE__ */ jsx17("button", { type: "button", "aria-pressed": !utc2.value, onClick: () => {
               utc2.value = false;
             }, children: ownZone }),
-            ownZone !== "UTC" && /* @__PURE__ */ jsx16("button", { type: "button", "aria-pressed": utc2.value, onClick: () => {
+            ownZone !== "UTC" && /* @__PURE__ */ jsx17("button", { type: "button", "aria-pressed": utc2.value, onClick: () => {
               utc2.value = true;
             }, children: "UTC" })
           ] })
@@ -2977,11 +3136,11 @@ function RangePicker({ range, onChange }) {
 }
 
 // pages/annotate.tsx
-import { useEffect as useEffect10, useMemo as useMemo4, useState as useState14 } from "./lib.js";
-import { Fragment as Fragment7, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
+import { useEffect as useEffect11, useMemo as useMemo4, useState as useState15 } from "./lib.js";
+import { Fragment as Fragment8, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
-  const [dialog, setDialog] = useState14(null);
-  const [problem, setProblem] = useState14("");
+  const [dialog, setDialog] = useState15(null);
+  const [problem, setProblem] = useState15("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const rate = async (value2) => {
@@ -2993,42 +3152,42 @@ function Annotate({ event, session, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  useEffect10(() => addCommands(!may ? [] : [
+  useEffect11(() => addCommands(!may ? [] : [
     { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") }
   ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
-  return /* @__PURE__ */ jsxs16("div", { class: "actions", children: [
-    may && /* @__PURE__ */ jsxs16(Fragment7, { children: [
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx17(Icon, { name: "thumbUp", small: true }) }),
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx17(Icon, { name: "thumbDown", small: true }) }),
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
-      /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
-        /* @__PURE__ */ jsx17(Icon, { name: "dataset", small: true }),
+  return /* @__PURE__ */ jsxs17("div", { class: "actions", children: [
+    may && /* @__PURE__ */ jsxs17(Fragment8, { children: [
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx18(Icon, { name: "thumbUp", small: true }) }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx18(Icon, { name: "thumbDown", small: true }) }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
+      /* @__PURE__ */ jsxs17("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
+        /* @__PURE__ */ jsx18(Icon, { name: "dataset", small: true }),
         "Add to dataset"
       ] }),
-      /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", onClick: () => setDialog("metric"), children: [
-        /* @__PURE__ */ jsx17(Icon, { name: "judge", small: true }),
+      /* @__PURE__ */ jsxs17("button", { type: "button", class: "button plain", onClick: () => setDialog("metric"), children: [
+        /* @__PURE__ */ jsx18(Icon, { name: "judge", small: true }),
         "Run a metric"
       ] })
     ] }),
-    /* @__PURE__ */ jsx17(Copy, { text: curl, label: "curl" }),
-    /* @__PURE__ */ jsx17(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
-    /* @__PURE__ */ jsx17(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
-    /* @__PURE__ */ jsx17("span", { class: "grow" }),
-    may && /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx17(Icon, { name: "trash", small: true }) }),
-    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-    dialog === "dataset" && /* @__PURE__ */ jsx17(AddToDataset, { event, onClose: () => setDialog(null) }),
-    dialog === "metric" && /* @__PURE__ */ jsx17(RunMetric, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "comment" && /* @__PURE__ */ jsx17(Comment, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "delete" && /* @__PURE__ */ jsx17(Delete, { event, session, onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx18(Copy, { text: curl, label: "curl" }),
+    /* @__PURE__ */ jsx18(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
+    /* @__PURE__ */ jsx18(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
+    /* @__PURE__ */ jsx18("span", { class: "grow" }),
+    may && /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx18(Icon, { name: "trash", small: true }) }),
+    problem && /* @__PURE__ */ jsx18("p", { class: "bad", role: "alert", children: problem }),
+    dialog === "dataset" && /* @__PURE__ */ jsx18(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "metric" && /* @__PURE__ */ jsx18(RunMetric, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "comment" && /* @__PURE__ */ jsx18(Comment, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "delete" && /* @__PURE__ */ jsx18(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
 }
 function Comment({ event, onClose, onChange }) {
-  const [comment, setComment] = useState14(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
-  const [score2, setScore] = useState14("");
-  const [metric, setMetric] = useState14("");
-  const [problem, setProblem] = useState14("");
+  const [comment, setComment] = useState15(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [score2, setScore] = useState15("");
+  const [metric, setMetric] = useState15("");
+  const [problem, setProblem] = useState15("");
   const save = async () => {
     const body = { event_id: event.event_id, feedback: { comment } };
     if (metric.trim() !== "") body.metrics = { [metric.trim()]: score2.trim() !== "" && !Number.isNaN(Number(score2)) ? Number(score2) : score2 };
@@ -3040,42 +3199,42 @@ function Comment({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx17(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx18(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs17("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void save();
   }, children: [
-    /* @__PURE__ */ jsx17("h2", { children: "What do you say of this event?" }),
-    /* @__PURE__ */ jsxs16("label", { children: [
+    /* @__PURE__ */ jsx18("h2", { children: "What do you say of this event?" }),
+    /* @__PURE__ */ jsxs17("label", { children: [
       "Comment",
-      /* @__PURE__ */ jsx17("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
+      /* @__PURE__ */ jsx18("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs16("label", { children: [
+    /* @__PURE__ */ jsxs17("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs17("label", { children: [
         "Score's name",
-        /* @__PURE__ */ jsx17("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
+        /* @__PURE__ */ jsx18("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs16("label", { children: [
+      /* @__PURE__ */ jsxs17("label", { children: [
         "Score",
-        /* @__PURE__ */ jsx17("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
+        /* @__PURE__ */ jsx18("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", children: "Save" })
+    problem && /* @__PURE__ */ jsx18("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs17("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx18("button", { class: "button primary", type: "submit", children: "Save" })
     ] })
   ] }) });
 }
 function RunMetric({ event, onClose, onChange }) {
-  const metrics = useLoaded("metrics", async (signal10) => {
-    const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal10 }), call("v1/metrics/library", { signal: signal10 })]);
+  const metrics = useLoaded("metrics", async (signal11) => {
+    const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal11 }), call("v1/metrics/library", { signal: signal11 })]);
     return { own: own2.metrics, ready: ready2.metrics };
   });
-  const [chosen, setChosen] = useState14("");
-  const [answer, setAnswer] = useState14(null);
-  const [busy, setBusy] = useState14(false);
-  const [problem, setProblem] = useState14("");
-  const [kept2, setKept] = useState14(false);
+  const [chosen, setChosen] = useState15("");
+  const [answer, setAnswer] = useState15(null);
+  const [busy, setBusy] = useState15(false);
+  const [problem, setProblem] = useState15("");
+  const [kept2, setKept] = useState15(false);
   const own = metrics.value?.own.find((m) => `own ${m.name}` === chosen);
   const ready = metrics.value?.ready.find((m) => `ready ${m.name}` === chosen);
   const metric = own ?? ready;
@@ -3102,49 +3261,49 @@ function RunMetric({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx17(Dialog, { label: "Run a metric", onClose, className: "wide", children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx18(Dialog, { label: "Run a metric", onClose, className: "wide", children: /* @__PURE__ */ jsxs17("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void run();
   }, children: [
-    /* @__PURE__ */ jsx17("h2", { children: "Run a metric over this event" }),
-    metrics.error ? /* @__PURE__ */ jsx17(Problem, { error: metrics.error, retry: metrics.reload }) : /* @__PURE__ */ jsxs16("label", { children: [
+    /* @__PURE__ */ jsx18("h2", { children: "Run a metric over this event" }),
+    metrics.error ? /* @__PURE__ */ jsx18(Problem, { error: metrics.error, retry: metrics.reload }) : /* @__PURE__ */ jsxs17("label", { children: [
       "Metric",
-      /* @__PURE__ */ jsxs16("select", { class: "input", required: true, value: chosen, onChange: (e) => {
+      /* @__PURE__ */ jsxs17("select", { class: "input", required: true, value: chosen, onChange: (e) => {
         setChosen(e.currentTarget.value);
         setAnswer(null);
       }, children: [
-        /* @__PURE__ */ jsx17("option", { value: "", children: "Choose…" }),
-        metrics.value && metrics.value.own.length > 0 && /* @__PURE__ */ jsx17("optgroup", { label: "Of this project", children: metrics.value.own.map((m) => /* @__PURE__ */ jsx17("option", { value: `own ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) }),
-        metrics.value && /* @__PURE__ */ jsx17("optgroup", { label: "Ready-made", children: metrics.value.ready.map((m) => /* @__PURE__ */ jsx17("option", { value: `ready ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) })
+        /* @__PURE__ */ jsx18("option", { value: "", children: "Choose…" }),
+        metrics.value && metrics.value.own.length > 0 && /* @__PURE__ */ jsx18("optgroup", { label: "Of this project", children: metrics.value.own.map((m) => /* @__PURE__ */ jsx18("option", { value: `own ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) }),
+        metrics.value && /* @__PURE__ */ jsx18("optgroup", { label: "Ready-made", children: metrics.value.ready.map((m) => /* @__PURE__ */ jsx18("option", { value: `ready ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) })
       ] })
     ] }),
-    metric?.description && /* @__PURE__ */ jsx17("p", { class: "secondary", children: metric.description }),
-    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-    answer && /* @__PURE__ */ jsxs16("div", { class: "notice", role: "status", children: [
-      /* @__PURE__ */ jsxs16("p", { children: [
-        /* @__PURE__ */ jsx17("b", { children: answer.success ? value(answer.result) : "No score" }),
-        answer.passed === true && /* @__PURE__ */ jsx17("span", { class: "good", children: " passed" }),
-        answer.passed === false && /* @__PURE__ */ jsx17("span", { class: "bad", children: " not passed" })
+    metric?.description && /* @__PURE__ */ jsx18("p", { class: "secondary", children: metric.description }),
+    problem && /* @__PURE__ */ jsx18("p", { class: "bad", role: "alert", children: problem }),
+    answer && /* @__PURE__ */ jsxs17("div", { class: "notice", role: "status", children: [
+      /* @__PURE__ */ jsxs17("p", { children: [
+        /* @__PURE__ */ jsx18("b", { children: answer.success ? value(answer.result) : "No score" }),
+        answer.passed === true && /* @__PURE__ */ jsx18("span", { class: "good", children: " passed" }),
+        answer.passed === false && /* @__PURE__ */ jsx18("span", { class: "bad", children: " not passed" })
       ] }),
-      answer.explanation && /* @__PURE__ */ jsx17("p", { class: "wrap", children: answer.explanation }),
-      kept2 && /* @__PURE__ */ jsx17("p", { class: "good", children: "The score stands on the event." })
+      answer.explanation && /* @__PURE__ */ jsx18("p", { class: "wrap", children: answer.explanation }),
+      kept2 && /* @__PURE__ */ jsx18("p", { class: "good", children: "The score stands on the event." })
     ] }),
-    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Close" }),
-      answer?.success && answer.result !== null && !kept2 && /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: () => void keep(), children: "Keep the score" }),
-      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", disabled: busy || chosen === "", children: busy ? "Running…" : "Run" })
+    /* @__PURE__ */ jsxs17("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: onClose, children: "Close" }),
+      answer?.success && answer.result !== null && !kept2 && /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: () => void keep(), children: "Keep the score" }),
+      /* @__PURE__ */ jsx18("button", { class: "button primary", type: "submit", disabled: busy || chosen === "", children: busy ? "Running…" : "Run" })
     ] })
   ] }) });
 }
 var runFields = /* @__PURE__ */ new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 function AddToDataset({ event, onClose }) {
-  const list = useLoaded("datasets", (signal10) => call("v1/datasets?limit=200", { signal: signal10 }));
-  const [chosen, setChosen] = useState14("");
-  const [name, setName] = useState14("");
-  const [problem, setProblem] = useState14("");
-  const [done, setDone] = useState14(false);
-  const [from, setFrom] = useState14("inputs");
-  const [expected, setExpected] = useState14("outputs");
+  const list = useLoaded("datasets", (signal11) => call("v1/datasets?limit=200", { signal: signal11 }));
+  const [chosen, setChosen] = useState15("");
+  const [name, setName] = useState15("");
+  const [problem, setProblem] = useState15("");
+  const [done, setDone] = useState15(false);
+  const [from, setFrom] = useState15("inputs");
+  const [expected, setExpected] = useState15("outputs");
   const paths2 = useMemo4(() => pathsOf(event), [event]);
   const inputs = mapped(event, from, "input");
   const truth = mapped(event, expected, "output");
@@ -3162,50 +3321,50 @@ function AddToDataset({ event, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx17(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs16("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx18(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs17("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     if (done) onClose();
     else void save();
   }, children: [
-    /* @__PURE__ */ jsx17("h2", { children: "Add to a dataset" }),
-    list.error ? /* @__PURE__ */ jsx17(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs16("label", { children: [
+    /* @__PURE__ */ jsx18("h2", { children: "Add to a dataset" }),
+    list.error ? /* @__PURE__ */ jsx18(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs17("label", { children: [
       "Dataset",
-      /* @__PURE__ */ jsxs16("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
-        /* @__PURE__ */ jsx17("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx17("option", { value: d.id, children: d.name }, d.id))
+      /* @__PURE__ */ jsxs17("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx18("option", { value: "", children: "A new one…" }),
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx18("option", { value: d.id, children: d.name }, d.id))
       ] })
     ] }),
-    chosen === "" && /* @__PURE__ */ jsxs16("label", { children: [
+    chosen === "" && /* @__PURE__ */ jsxs17("label", { children: [
       "Its name",
-      /* @__PURE__ */ jsx17("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
+      /* @__PURE__ */ jsx18("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsx17("datalist", { id: "event-paths", children: paths2.map((p) => /* @__PURE__ */ jsx17("option", { value: p }, p)) }),
-    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs16("label", { children: [
+    /* @__PURE__ */ jsx18("datalist", { id: "event-paths", children: paths2.map((p) => /* @__PURE__ */ jsx18("option", { value: p }, p)) }),
+    /* @__PURE__ */ jsxs17("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs17("label", { children: [
         "Inputs are",
-        /* @__PURE__ */ jsx17("input", { class: "input", list: "event-paths", value: from, spellcheck: false, onInput: (e) => setFrom(e.currentTarget.value) })
+        /* @__PURE__ */ jsx18("input", { class: "input", list: "event-paths", value: from, spellcheck: false, onInput: (e) => setFrom(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs16("label", { children: [
+      /* @__PURE__ */ jsxs17("label", { children: [
         "Ground truth is",
-        /* @__PURE__ */ jsx17("input", { class: "input", list: "event-paths", value: expected, spellcheck: false, onInput: (e) => setExpected(e.currentTarget.value) })
+        /* @__PURE__ */ jsx18("input", { class: "input", list: "event-paths", value: expected, spellcheck: false, onInput: (e) => setExpected(e.currentTarget.value) })
       ] })
     ] }),
-    [from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === void 0).map((p) => /* @__PURE__ */ jsx17("p", { class: "warn", children: `The event has no ${p}.` }, p)),
-    /* @__PURE__ */ jsxs16("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs16("div", { children: [
-        /* @__PURE__ */ jsx17("span", { class: "secondary", children: "Inputs of the datapoint" }),
-        /* @__PURE__ */ jsx17("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
+    [from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === void 0).map((p) => /* @__PURE__ */ jsx18("p", { class: "warn", children: `The event has no ${p}.` }, p)),
+    /* @__PURE__ */ jsxs17("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs17("div", { children: [
+        /* @__PURE__ */ jsx18("span", { class: "secondary", children: "Inputs of the datapoint" }),
+        /* @__PURE__ */ jsx18("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
       ] }),
-      /* @__PURE__ */ jsxs16("div", { children: [
-        /* @__PURE__ */ jsx17("span", { class: "secondary", children: "Ground truth" }),
-        /* @__PURE__ */ jsx17("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
+      /* @__PURE__ */ jsxs17("div", { children: [
+        /* @__PURE__ */ jsx18("span", { class: "secondary", children: "Ground truth" }),
+        /* @__PURE__ */ jsx18("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-    done && /* @__PURE__ */ jsx17("p", { class: "good", role: "status", children: "The datapoint was added." }),
-    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
-      !done && /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    problem && /* @__PURE__ */ jsx18("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsx18("p", { class: "good", role: "status", children: "The datapoint was added." }),
+    /* @__PURE__ */ jsxs17("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx18("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
     ] })
   ] }) });
 }
@@ -3215,10 +3374,10 @@ function mapped(event, path, name) {
   return v === void 0 || v === null ? {} : { [name]: v };
 }
 function Delete({ event, session, onClose }) {
-  const [problem, setProblem] = useState14("");
+  const [problem, setProblem] = useState15("");
   const isSession = event.event_id === session;
-  const counted = useLoaded(session, (signal10) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal10 }));
-  const below = useLoaded(isSession ? null : event.event_id, async (signal10) => (await searchFields(["event_id"], [], { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], limit: 1 }, signal10)).totalEvents);
+  const counted = useLoaded(session, (signal11) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal11 }));
+  const below = useLoaded(isSession ? null : event.event_id, async (signal11) => (await searchFields(["event_id"], [], { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], limit: 1 }, signal11)).totalEvents);
   const remove = async () => {
     try {
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
@@ -3229,17 +3388,17 @@ function Delete({ event, session, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx17(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs16("div", { class: "form", children: [
-    /* @__PURE__ */ jsx17("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
-    /* @__PURE__ */ jsxs16("p", { children: [
+  return /* @__PURE__ */ jsx18(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs17("div", { class: "form", children: [
+    /* @__PURE__ */ jsx18("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
+    /* @__PURE__ */ jsxs17("p", { children: [
       isSession ? counted.value ? `${plural(countOf(counted.value), "event")} go with it.` : "All its events go with it." : below.value !== null ? below.value === 0 ? "Nothing stands below it." : `${plural(below.value, "event")} directly below it stay, as events whose parent is missing.` : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
-    (counted.error || below.error) && /* @__PURE__ */ jsx17("p", { class: "warn", children: "What would go could not be counted." }),
-    problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs16("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
+    (counted.error || below.error) && /* @__PURE__ */ jsx18("p", { class: "warn", children: "What would go could not be counted." }),
+    problem && /* @__PURE__ */ jsx18("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs17("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
 }
@@ -3255,7 +3414,7 @@ function pathsOf(event) {
 }
 
 // pages/completion.ts
-import { useEffect as useEffect11, useState as useState15 } from "./lib.js";
+import { useEffect as useEffect12, useState as useState16 } from "./lib.js";
 var ownNames = {
   sessions: ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"],
   events: ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"]
@@ -3289,8 +3448,8 @@ function schema() {
   return known;
 }
 function useFields(of) {
-  const [fields2, setFields] = useState15([]);
-  useEffect11(() => {
+  const [fields2, setFields] = useState16([]);
+  useEffect12(() => {
     let gone = false;
     void schema().then((f) => {
       if (!gone) setFields(f);
@@ -3306,14 +3465,14 @@ function useFields(of) {
 async function valuesOf(of, field, typed) {
   return (await ask(of, field, typed, 20, [], void 0)).values;
 }
-async function facetValues(of, field, query, also, range, limit, signal10) {
+async function facetValues(of, field, query, also, range, limit, signal11) {
   const { filters, eventFilters } = compile(withValues(query, field, []), of);
-  if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal10), counted: true };
-  if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal10), counted: false };
+  if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal11), counted: true };
+  if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal11), counted: false };
   const own = withoutTotals(filters);
-  return { ...await ask(of, field, "", limit, own, range, signal10), counted: own.length === filters.length && eventFilters.length === 0 };
+  return { ...await ask(of, field, "", limit, own, range, signal11), counted: own.length === filters.length && eventFilters.length === 0 };
 }
-async function ask(of, field, prefix, limit, filters, range, signal10) {
+async function ask(of, field, prefix, limit, filters, range, signal11) {
   const inEvent = of === "sessions" && field.startsWith("event.");
   const name = inEvent ? field.replace(/^event\./, "") : field;
   const path = Object.hasOwn(shortNames, name) ? shortNames[name] : name;
@@ -3321,31 +3480,31 @@ async function ask(of, field, prefix, limit, filters, range, signal10) {
   const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
   const all = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
   const body = { field: path, prefix, filters: all, limit, ...range ? { dateRange: dateRange(range) } : {} };
-  const answer = await call("v1/events/values", { method: "POST", body, signal: signal10 });
+  const answer = await call("v1/events/values", { method: "POST", body, signal: signal11 });
   return { values: answer.values, complete: answer.complete };
 }
 
 // pages/histogram.tsx
-import { useLayoutEffect as useLayoutEffect2, useRef as useRef7, useState as useState16 } from "./lib.js";
-import { jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
+import { useLayoutEffect as useLayoutEffect2, useRef as useRef8, useState as useState17 } from "./lib.js";
+import { jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
 var named = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5, month: 2592e6 };
 function lengthOf(bucket) {
   const unit = { s: 1e3, m: 6e4, h: 36e5 }[bucket.slice(-1)];
   return named[bucket] ?? (unit ? Number.parseInt(bucket) * unit : 36e5);
 }
 function Histogram({ range, filters, onRange, turn }) {
-  const now = useRef7(Date.now());
+  const now = useRef8(Date.now());
   const { from, to } = bounds(range, now.current);
   const span = from === null ? null : (to ?? now.current) - from;
   const key2 = from === null ? null : JSON.stringify([range, filters, turn]);
-  const chart = useLoaded(key2, async (signal10) => {
+  const chart = useLoaded(key2, async (signal11) => {
     now.current = Date.now();
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return call(`v1/events/chart?${params}`, { signal: signal10 });
+    return call(`v1/events/chart?${params}`, { signal: signal11 });
   });
-  const [drag, setDrag] = useState16(null);
-  const box = useRef7(null);
-  const [width, setWidth] = useState16(1e3);
+  const [drag, setDrag] = useState17(null);
+  const box = useRef8(null);
+  const [width, setWidth] = useState17(1e3);
   useLayoutEffect2(() => {
     if (!box.current) return;
     const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
@@ -3357,21 +3516,21 @@ function Histogram({ range, filters, onRange, turn }) {
   const bucket = chart.value?.bucket ?? "hour";
   const size = lengthOf(bucket);
   const points = (chart.value?.events ?? []).map((p) => ({ start: Date.parse(p.bucket), count: p.value ?? 0 })).filter((p) => p.count > 0);
-  const most3 = Math.max(1, ...points.map((p) => p.count));
+  const most4 = Math.max(1, ...points.map((p) => p.count));
   const x = (t) => Math.min(1e3, Math.max(0, (t - from) / span * 1e3));
   const timeAt = (clientX) => {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsxs17("div", { class: "bars", children: [
-    /* @__PURE__ */ jsxs17(
+  return /* @__PURE__ */ jsxs18("div", { class: "bars", children: [
+    /* @__PURE__ */ jsxs18(
       "svg",
       {
         ref: box,
         viewBox: "0 0 1000 48",
         preserveAspectRatio: "none",
         role: "img",
-        "aria-label": `Over time, at most ${most3} a ${bucket}`,
+        "aria-label": `Over time, at most ${most4} a ${bucket}`,
         onPointerDown: (e) => {
           e.currentTarget.setPointerCapture(e.pointerId);
           const t = timeAt(e.clientX);
@@ -3385,25 +3544,25 @@ function Histogram({ range, filters, onRange, turn }) {
           setDrag(null);
         },
         children: [
-          /* @__PURE__ */ jsx18("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+          /* @__PURE__ */ jsx19("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
           points.map((p) => {
             const left = x(p.start);
             const width2 = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
-            const height = Math.max(1, p.count / most3 * 46);
-            return /* @__PURE__ */ jsx18("rect", { class: "bar", x: left, y: 48 - height, width: width2, height, children: /* @__PURE__ */ jsx18("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
+            const height = Math.max(1, p.count / most4 * 46);
+            return /* @__PURE__ */ jsx19("rect", { class: "bar", x: left, y: 48 - height, width: width2, height, children: /* @__PURE__ */ jsx19("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
           }),
-          drag && /* @__PURE__ */ jsx18("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+          drag && /* @__PURE__ */ jsx19("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
         ]
       }
     ),
-    /* @__PURE__ */ jsx18("div", { class: "scale", "aria-hidden": "true", children: ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => /* @__PURE__ */ jsx18("span", { style: { left: `${x(t.at) / 10}%` }, children: t.label }, t.at)) }),
-    points.length > 0 && /* @__PURE__ */ jsx18("span", { class: "most", "aria-hidden": "true", children: short(most3) })
+    /* @__PURE__ */ jsx19("div", { class: "scale", "aria-hidden": "true", children: ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => /* @__PURE__ */ jsx19("span", { style: { left: `${x(t.at) / 10}%` }, children: t.label }, t.at)) }),
+    points.length > 0 && /* @__PURE__ */ jsx19("span", { class: "most", "aria-hidden": "true", children: short(most4) })
   ] });
 }
 
 // pages/views.tsx
-import { useEffect as useEffect12, useState as useState17 } from "./lib.js";
-import { Fragment as Fragment8, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+import { useEffect as useEffect13, useState as useState18 } from "./lib.js";
+import { Fragment as Fragment9, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
 var presets = {
   sessions: [["All sessions", ""], ["With errors", "errors>0"], ["Slower than 10 s", "duration>10s"], ["Above $0.10", "cost>0.1"], ["A tool failed", "event.type:tool has:event.error"]],
   completions: [["All completions", ""], ["With errors", "has:error"], ["Slower than 10 s", "duration>10s"], ["Above 10,000 tokens", "tokens>10000"]],
@@ -3415,10 +3574,10 @@ function stateNow() {
 }
 var same = (a, b) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 function ViewsMenu({ of }) {
-  const [views2, setViews] = useState17(null);
-  const [name, setName] = useState17("");
-  const [problem, setProblem] = useState17("");
-  const [doomed, setDoomed] = useState17("");
+  const [views2, setViews] = useState18(null);
+  const [name, setName] = useState18("");
+  const [problem, setProblem] = useState18("");
+  const [doomed, setDoomed] = useState18("");
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const current = route.value.params.get("view");
   const state = stateNow();
@@ -3430,7 +3589,7 @@ function ViewsMenu({ of }) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  useEffect12(() => {
+  useEffect13(() => {
     if (current) void load();
   }, []);
   const change = async (work) => {
@@ -3450,52 +3609,52 @@ function ViewsMenu({ of }) {
   const open2 = (view) => go(href([of], { ...texts(view.state), view: view.id }));
   const shown3 = views2?.find((v) => v.id === current) ?? null;
   const preset = shown3 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
-  return /* @__PURE__ */ jsxs18(Fragment8, { children: [
-    /* @__PURE__ */ jsxs18("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
-      /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: shown3?.name ?? preset?.[0] ?? "Views" }),
-      /* @__PURE__ */ jsx19(Icon, { name: "down", small: true })
+  return /* @__PURE__ */ jsxs19(Fragment9, { children: [
+    /* @__PURE__ */ jsxs19("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
+      /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: shown3?.name ?? preset?.[0] ?? "Views" }),
+      /* @__PURE__ */ jsx20(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs18("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
+    /* @__PURE__ */ jsxs19("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
       if (e.newState === "open") {
         setDoomed("");
         void load();
       }
     }, children: [
-      /* @__PURE__ */ jsx19("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx19("li", { children: /* @__PURE__ */ jsxs18("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
-        /* @__PURE__ */ jsx19("span", { class: "grow", children: label }),
-        preset?.[0] === label && /* @__PURE__ */ jsx19(Icon, { name: "check", small: true })
+      /* @__PURE__ */ jsx20("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsxs19("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
+        /* @__PURE__ */ jsx20("span", { class: "grow", children: label }),
+        preset?.[0] === label && /* @__PURE__ */ jsx20(Icon, { name: "check", small: true })
       ] }) }, label)) }),
-      views2 && views2.length > 0 && /* @__PURE__ */ jsx19("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs18("li", { children: [
-        /* @__PURE__ */ jsxs18("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
+      views2 && views2.length > 0 && /* @__PURE__ */ jsx20("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs19("li", { children: [
+        /* @__PURE__ */ jsxs19("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
           hide();
           open2(v);
         }, children: [
-          /* @__PURE__ */ jsx19("span", { class: "grow ellipsis", children: v.name }),
-          v.id === current && /* @__PURE__ */ jsx19(Icon, { name: "check", small: true })
+          /* @__PURE__ */ jsx20("span", { class: "grow ellipsis", children: v.name }),
+          v.id === current && /* @__PURE__ */ jsx20(Icon, { name: "check", small: true })
         ] }),
-        may && /* @__PURE__ */ jsx19(
+        may && /* @__PURE__ */ jsx20(
           "button",
           {
             type: "button",
             class: `side${doomed === v.id ? " bad" : ""}`,
             "aria-label": doomed === v.id ? `Yes, delete ${v.name}` : `Delete ${v.name}`,
             onClick: () => doomed === v.id ? void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })) : setDoomed(v.id),
-            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx19(Icon, { name: "trash", small: true })
+            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx20(Icon, { name: "trash", small: true })
           }
         )
       ] }, v.id)) }),
-      may && shown3 && !same(texts(shown3.state), state) && /* @__PURE__ */ jsxs18("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown3.id}`, { method: "PUT", body: { state } })), children: [
-        /* @__PURE__ */ jsx19(Icon, { name: "check", small: true }),
-        /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: `Keep the changes in “${shown3.name}”` })
+      may && shown3 && !same(texts(shown3.state), state) && /* @__PURE__ */ jsxs19("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown3.id}`, { method: "PUT", body: { state } })), children: [
+        /* @__PURE__ */ jsx20(Icon, { name: "check", small: true }),
+        /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: `Keep the changes in “${shown3.name}”` })
       ] }),
-      may && /* @__PURE__ */ jsxs18("form", { onSubmit: (e) => {
+      may && /* @__PURE__ */ jsxs19("form", { onSubmit: (e) => {
         e.preventDefault();
         if (name.trim() !== "") void save();
       }, children: [
-        /* @__PURE__ */ jsx19("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
-        /* @__PURE__ */ jsx19("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
+        /* @__PURE__ */ jsx20("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx20("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
       ] }),
-      problem && /* @__PURE__ */ jsx19("p", { class: "bad", role: "alert", children: problem })
+      problem && /* @__PURE__ */ jsx20("p", { class: "bad", role: "alert", children: problem })
     ] })
   ] });
 }
@@ -3507,27 +3666,27 @@ function texts(state) {
 }
 
 // pages/listview.tsx
-import { signal as signal8 } from "./lib.js";
+import { signal as signal9 } from "./lib.js";
 
 // parts/facets.tsx
-import { useState as useState18 } from "./lib.js";
-import { Fragment as Fragment9, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
+import { useState as useState19 } from "./lib.js";
+import { Fragment as Fragment10, jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
 var few = 8;
-var most = 100;
+var most2 = 100;
 function Facets(p) {
-  const [query, setQuery] = useState18("");
+  const [query, setQuery] = useState19("");
   const found = query === "" ? [] : p.more.filter((f) => f.toLowerCase().includes(query.toLowerCase())).slice(0, 20);
-  return /* @__PURE__ */ jsxs19("aside", { class: "facets", "aria-label": "Facets", children: [
-    /* @__PURE__ */ jsxs19("header", { children: [
-      /* @__PURE__ */ jsx20("h2", { class: "grow", children: "Facets" }),
-      /* @__PURE__ */ jsx20("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs20("aside", { class: "facets", "aria-label": "Facets", children: [
+    /* @__PURE__ */ jsxs20("header", { children: [
+      /* @__PURE__ */ jsx21("h2", { class: "grow", children: "Facets" }),
+      /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx21(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs19("div", { class: "scroll", children: [
-      p.facets.map((f, i) => /* @__PURE__ */ jsx20(One, { facet: f, first: i < 3, ...p }, f.field)),
-      /* @__PURE__ */ jsx20("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      query !== "" && /* @__PURE__ */ jsxs19("ul", { class: "found", children: [
-        found.length === 0 && /* @__PURE__ */ jsx20("li", { class: "faint", children: "No field has this name" }),
-        found.map((f) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsx20("button", { type: "button", title: f, onClick: () => {
+    /* @__PURE__ */ jsxs20("div", { class: "scroll", children: [
+      p.facets.map((f, i) => /* @__PURE__ */ jsx21(One, { facet: f, first: i < 3, ...p }, f.field)),
+      /* @__PURE__ */ jsx21("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      query !== "" && /* @__PURE__ */ jsxs20("ul", { class: "found", children: [
+        found.length === 0 && /* @__PURE__ */ jsx21("li", { class: "faint", children: "No field has this name" }),
+        found.map((f) => /* @__PURE__ */ jsx21("li", { children: /* @__PURE__ */ jsx21("button", { type: "button", title: f, onClick: () => {
           p.onAdd(f);
           setQuery("");
         }, children: f }) }, f))
@@ -3538,41 +3697,41 @@ function Facets(p) {
 function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, removable }) {
   const { field } = facet;
   const ticked = chosen(field);
-  const [open2, setOpen] = useState18(first2 || ticked.length > 0 || removable(field));
-  const [limit, setLimit] = useState18(few);
-  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal10) => load(field, Math.min(most, limit + 1), signal10));
+  const [open2, setOpen] = useState19(first2 || ticked.length > 0 || removable(field));
+  const [limit, setLimit] = useState19(few);
+  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal11) => load(field, Math.min(most2, limit + 1), signal11));
   const values = state.value?.values ?? [];
   const shown3 = values.slice(0, limit);
   const missing = ticked.filter((v) => !shown3.some((s) => s.value === v));
   const top = Math.max(1, ...shown3.map((v) => v.count));
   const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
-  return /* @__PURE__ */ jsxs19("section", { children: [
-    /* @__PURE__ */ jsxs19("h3", { children: [
-      /* @__PURE__ */ jsxs19("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx20(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx20("span", { class: "ellipsis", title: field, children: facet.label }),
-        ticked.length > 0 && /* @__PURE__ */ jsx20("span", { class: "chip", children: ticked.length })
+  return /* @__PURE__ */ jsxs20("section", { children: [
+    /* @__PURE__ */ jsxs20("h3", { children: [
+      /* @__PURE__ */ jsxs20("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx21(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx21("span", { class: "ellipsis", title: field, children: facet.label }),
+        ticked.length > 0 && /* @__PURE__ */ jsx21("span", { class: "chip", children: ticked.length })
       ] }),
-      ticked.length > 0 && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
-      removable(field) && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
+      ticked.length > 0 && /* @__PURE__ */ jsx21("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
+      removable(field) && /* @__PURE__ */ jsx21("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx21(Icon, { name: "close", small: true }) })
     ] }),
-    open2 && /* @__PURE__ */ jsxs19(Fragment9, { children: [
-      state.error ? /* @__PURE__ */ jsx20("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
-      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx20("p", { class: "faint", children: "No values" }),
-      /* @__PURE__ */ jsx20("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown3].map((v) => /* @__PURE__ */ jsx20("li", { children: /* @__PURE__ */ jsxs19("label", { title: v.value, children: [
-        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx20("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
-        /* @__PURE__ */ jsx20("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
-        /* @__PURE__ */ jsx20("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
-        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx20("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
+    open2 && /* @__PURE__ */ jsxs20(Fragment10, { children: [
+      state.error ? /* @__PURE__ */ jsx21("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
+      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx21("p", { class: "faint", children: "No values" }),
+      /* @__PURE__ */ jsx21("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown3].map((v) => /* @__PURE__ */ jsx21("li", { children: /* @__PURE__ */ jsxs20("label", { title: v.value, children: [
+        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx21("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
+        /* @__PURE__ */ jsx21("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
+        /* @__PURE__ */ jsx21("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
+        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx21("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
       ] }) }, v.value)) }),
-      values.length > limit && limit < most && /* @__PURE__ */ jsx20("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
-      limit >= most && values.length >= most && /* @__PURE__ */ jsx20("p", { class: "faint", children: `The ${most} most frequent` })
+      values.length > limit && limit < most2 && /* @__PURE__ */ jsx21("button", { type: "button", class: "small", onClick: () => setLimit(most2), children: "More" }),
+      limit >= most2 && values.length >= most2 && /* @__PURE__ */ jsx21("p", { class: "faint", children: `The ${most2} most frequent` })
     ] })
   ] });
 }
 
 // pages/listview.tsx
-import { Fragment as Fragment10, jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
+import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
 var listed = [];
 function rememberList(ids) {
   listed = ids;
@@ -3581,7 +3740,7 @@ function neighbour(id, by) {
   const at = listed.indexOf(id);
   return at < 0 ? null : listed[at + by] ?? null;
 }
-var facetsOpen = signal8(localStorage.getItem("spangrove.facets") === "open");
+var facetsOpen = signal9(localStorage.getItem("spangrove.facets") === "open");
 function toggleFacets() {
   facetsOpen.value = !facetsOpen.value;
   localStorage.setItem("spangrove.facets", facetsOpen.value ? "open" : "closed");
@@ -3589,13 +3748,13 @@ function toggleFacets() {
 function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
   const added = readColumns(route.value.params.get("facets")) ?? [];
   const set = (next) => setParams({ facets: writeColumns(next) }, true);
-  return /* @__PURE__ */ jsx21(
+  return /* @__PURE__ */ jsx22(
     Facets,
     {
       facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
       more: paths2.filter((p) => !added.includes(p)),
       chosen: (field) => valuesIn(query, field),
-      load: (field, limit, signal10) => facetValues(of, field, query, also, range, limit, signal10),
+      load: (field, limit, signal11) => facetValues(of, field, query, also, range, limit, signal11),
       version: JSON.stringify([query, also, range, turn]),
       onChoose: (field, values) => setParams({ q: withValues(query, field, values), s: null }),
       onAdd: (field) => set([...added, field]),
@@ -3611,7 +3770,7 @@ function chooseColumns(standard, byItself, fields2, pick) {
   const paths2 = ids.filter((id) => !standard.some((c) => c.id === id));
   const label = (id) => standard.find((c) => c.id === id)?.label ?? columnLabel(id);
   const columns = ids.map((id) => standard.find((c) => c.id === id) ?? fieldColumn(id, label(id), pick));
-  const menu = /* @__PURE__ */ jsx21(
+  const menu = /* @__PURE__ */ jsx22(
     ColumnMenu,
     {
       standard: standard.map(({ id, label: label2 }) => ({ id, label: label2 })),
@@ -3633,9 +3792,9 @@ function fieldColumn(path, label, pick) {
     right,
     cell: (row) => {
       const v = valueAt(row, path);
-      if (v === void 0 || v === null) return /* @__PURE__ */ jsx21("span", { class: "faint", children: "–" });
+      if (v === void 0 || v === null) return /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
       const text3 = value(v);
-      return typeof v === "object" ? /* @__PURE__ */ jsx21("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx21(Value, { text: text3, onPick: pick(path, String(v)) });
+      return typeof v === "object" ? /* @__PURE__ */ jsx22("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx22(Value, { text: text3, onPick: pick(path, String(v)) });
     }
   };
 }
@@ -3656,18 +3815,18 @@ function ExportMenu({ name, total, columns, pages, onBusy, onError }) {
     onBusy(false);
   };
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
-  return /* @__PURE__ */ jsxs20(Fragment10, { children: [
-    /* @__PURE__ */ jsx21("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx21(Icon, { name: "download", small: true }) }),
-    /* @__PURE__ */ jsxs20("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx21("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
-      /* @__PURE__ */ jsx21("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
+  return /* @__PURE__ */ jsxs21(Fragment11, { children: [
+    /* @__PURE__ */ jsx22("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx22(Icon, { name: "download", small: true }) }),
+    /* @__PURE__ */ jsxs21("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx22("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
+      /* @__PURE__ */ jsx22("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
     ] })
   ] });
 }
 
 // pages/events.tsx
-import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
-var pageSize2 = 100;
+import { Fragment as Fragment12, jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
+var pageSize3 = 100;
 var rowFields = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metrics"];
 var rowPaths = ["metadata.cost", "metadata.total_tokens", "user_properties.user_id"];
 var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
@@ -3683,12 +3842,12 @@ function EventsPage({ completions }) {
   const filters = useMemo5(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
   const asked2 = params.get("cols") ?? "";
   const key2 = JSON.stringify([filters, range, asked2, sort, ascending]);
-  const [state, setState] = useState19({ rows: [], total: 0, cursor: null, took: 0, key: "" });
-  const [error, setError] = useState19(null);
-  const [loading, setLoading] = useState19(true);
-  const [turn, setTurn] = useState19(0);
-  const [, redraw] = useState19(0);
-  const stop = useRef8(null);
+  const [state, setState] = useState20({ rows: [], total: 0, cursor: null, took: 0, key: "" });
+  const [error, setError] = useState20(null);
+  const [loading, setLoading] = useState20(true);
+  const [turn, setTurn] = useState20(0);
+  const [, redraw] = useState20(0);
+  const stop = useRef9(null);
   const fields2 = useFields("events");
   const body = (cursor, limit) => ({
     filters,
@@ -3698,8 +3857,8 @@ function EventsPage({ completions }) {
     limit,
     ...cursor === null ? {} : { cursor, total: "none" }
   });
-  const ask2 = (cursor, signal10) => searchFields(rowFields, [...rowPaths, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize2), signal10);
-  useEffect13(() => {
+  const ask2 = (cursor, signal11) => searchFields(rowFields, [...rowPaths, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize3), signal11);
+  useEffect14(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -3741,9 +3900,9 @@ function EventsPage({ completions }) {
     const row = rows.find((r) => r.event_id === id);
     if (row) go(href(["session", row.session_id], { e: id }));
   };
-  const undoable = useRef8(query);
+  const undoable = useRef9(query);
   undoable.current = query;
-  useEffect13(() => addCommands([
+  useEffect14(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.event_id);
@@ -3768,42 +3927,42 @@ function EventsPage({ completions }) {
   const now = Date.now();
   const metricNames = useMemo5(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx22("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
-      /* @__PURE__ */ jsx22(TypeIcon, { type: r.event_type, small: true }),
-      /* @__PURE__ */ jsx22(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
-      r.error && /* @__PURE__ */ jsxs21("span", { class: "chip bad", title: r.error, children: [
-        /* @__PURE__ */ jsx22(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx23("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => /* @__PURE__ */ jsxs22(Fragment12, { children: [
+      /* @__PURE__ */ jsx23(TypeIcon, { type: r.event_type, small: true }),
+      /* @__PURE__ */ jsx23(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
+      r.error && /* @__PURE__ */ jsxs22("span", { class: "chip bad", title: r.error, children: [
+        /* @__PURE__ */ jsx23(Icon, { name: "alert", small: true }),
         "error"
       ] })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
       const model2 = previewOf(r.event_id)?.model;
-      return model2 ? /* @__PURE__ */ jsx22(Value, { text: model2, onPick: pick("model", model2) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
+      return model2 ? /* @__PURE__ */ jsx23(Value, { text: model2, onPick: pick("model", model2) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx22("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" }) }) },
+    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx23("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx23("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx23("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => {
       const n = r.metadata?.total_tokens;
-      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
+      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" });
     } },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => {
       const c = r.metadata?.cost;
-      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
+      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" });
     } },
-    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx23(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx23(Value, { text: r.source, onPick: pick("source", r.source) }) },
     { id: "user", label: "User", width: 110, cell: (r) => {
       const u = r.user_properties?.user_id;
-      return typeof u === "string" ? /* @__PURE__ */ jsx22(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "–" });
+      return typeof u === "string" ? /* @__PURE__ */ jsx23(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" });
     } },
-    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx22(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
+    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx23(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
   ];
   const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields2.paths, pick);
-  useEffect13(() => {
-    void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
+  useEffect14(() => {
+    void loadPreviews(rows.slice(-pageSize3).map((r) => r.event_id)).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     });
   }, [rows]);
@@ -3819,32 +3978,32 @@ function EventsPage({ completions }) {
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
-  return /* @__PURE__ */ jsxs21("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs21("header", { children: [
-      /* @__PURE__ */ jsx22("h1", { children: title }),
-      /* @__PURE__ */ jsx22(ViewsMenu, { of: completions ? "completions" : "events" }),
-      /* @__PURE__ */ jsx22("span", { class: "grow" }),
+  return /* @__PURE__ */ jsxs22("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs22("header", { children: [
+      /* @__PURE__ */ jsx23("h1", { children: title }),
+      /* @__PURE__ */ jsx23(ViewsMenu, { of: completions ? "completions" : "events" }),
+      /* @__PURE__ */ jsx23("span", { class: "grow" }),
       menu,
-      /* @__PURE__ */ jsx22(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx23(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs21("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx22("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx22(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx22(FilterBar, { text: query, of: "events", fields: fields2.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx22(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs22("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx23("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx23(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx23(FilterBar, { text: query, of: "events", fields: fields2.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx23(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx22(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs21("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx22(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields2.paths }),
-      /* @__PURE__ */ jsxs21("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx22("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx22(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs21(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
-          filtered ? /* @__PURE__ */ jsx22("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx22("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsxs21("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx22("a", { class: "button", href: href(["start"]), children: "How to send events" })
+    /* @__PURE__ */ jsx23(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs22("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx23(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields2.paths }),
+      /* @__PURE__ */ jsxs22("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx23("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx23(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs22(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
+          filtered ? /* @__PURE__ */ jsx23("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx23("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsxs22("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx23("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx23("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx23("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx22(
+        ] }) : /* @__PURE__ */ jsx23(
           Table,
           {
             label: title,
@@ -3862,47 +4021,63 @@ function EventsPage({ completions }) {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs21("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          /* @__PURE__ */ jsx22("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx22("span", { children: duration(state.took) }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx22("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+        /* @__PURE__ */ jsxs22("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          /* @__PURE__ */ jsx23("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx23("span", { children: duration(state.took) }),
+          error && rows.length > 0 ? /* @__PURE__ */ jsx23("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx22(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
+      selected && /* @__PURE__ */ jsx23(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
     ] })
   ] });
 }
 function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
-  const event = useLoaded(rested, (signal10) => readEvent(rested, signal10));
+  const event = useLoaded(rested, (signal11) => readEvent(rested, signal11));
   const current = event.value?.event_id === id ? event.value : null;
-  return /* @__PURE__ */ jsxs21("aside", { class: "peek", "aria-label": "Event", children: [
-    /* @__PURE__ */ jsxs21("header", { children: [
-      /* @__PURE__ */ jsx22(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
-      /* @__PURE__ */ jsx22("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
-      /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx22(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs22("aside", { class: "peek", "aria-label": "Event", children: [
+    /* @__PURE__ */ jsxs22("header", { children: [
+      /* @__PURE__ */ jsx23(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
+      /* @__PURE__ */ jsx23("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
+      /* @__PURE__ */ jsx23("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx23(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs21("div", { class: "scroll", children: [
-      event.loading && /* @__PURE__ */ jsx22("div", { class: "progress" }),
-      event.error && !current ? /* @__PURE__ */ jsx22(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs21(Fragment11, { children: [
-        /* @__PURE__ */ jsx22(Annotate, { event: current, session: current.session_id, onChange: () => {
+    /* @__PURE__ */ jsxs22("div", { class: "scroll", children: [
+      event.loading && /* @__PURE__ */ jsx23("div", { class: "progress" }),
+      event.error && !current ? /* @__PURE__ */ jsx23(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs22(Fragment12, { children: [
+        /* @__PURE__ */ jsx23(Annotate, { event: current, session: current.session_id, onChange: () => {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx22(EventView, { event: current, field: (name, signal10) => readField(id, name, signal10), onFilter })
+        /* @__PURE__ */ jsx23(EventView, { event: current, field: (name, signal11) => readField(id, name, signal11), onFilter })
       ] })
     ] })
   ] });
 }
 
+// pages/gone.tsx
+import { useState as useState21 } from "./lib.js";
+import { jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
+function GonePage() {
+  const [problem, setProblem] = useState21("");
+  const attempt = (work) => work.catch((error) => setProblem(error instanceof Error ? error.message : String(error)));
+  return /* @__PURE__ */ jsx24("main", { class: "gone", children: /* @__PURE__ */ jsxs23(Empty, { title: "This project was deleted", children: [
+    /* @__PURE__ */ jsx24("p", { children: "The pages acted in a project that is not there any more. Your sign-in is still good." }),
+    /* @__PURE__ */ jsxs23("p", { class: "form-end", children: [
+      /* @__PURE__ */ jsx24("button", { type: "button", class: "button primary", onClick: () => void attempt(switchProject(null)), children: "Go to the project of your key" }),
+      /* @__PURE__ */ jsx24("button", { type: "button", class: "button", onClick: () => void attempt(signOut()), children: "Sign out" })
+    ] }),
+    problem && /* @__PURE__ */ jsx24("p", { class: "bad", role: "alert", children: problem })
+  ] }) });
+}
+
 // pages/login.tsx
-import { useEffect as useEffect14, useState as useState20 } from "./lib.js";
-import { jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
+import { useEffect as useEffect15, useState as useState22 } from "./lib.js";
+import { jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
 function LoginPage({ code }) {
-  const [key2, setKey] = useState20("");
-  const [problem, setProblem] = useState20("");
-  const [busy, setBusy] = useState20(code !== null);
-  useEffect14(() => {
+  const [key2, setKey] = useState22("");
+  const [problem, setProblem] = useState22("");
+  const [busy, setBusy] = useState22(code !== null);
+  useEffect15(() => {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
@@ -3925,30 +4100,30 @@ function LoginPage({ code }) {
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ jsxs22("main", { class: "login", children: [
-    /* @__PURE__ */ jsxs22("div", { class: "brand", children: [
-      /* @__PURE__ */ jsx23(Brand, {}),
+  return /* @__PURE__ */ jsxs24("main", { class: "login", children: [
+    /* @__PURE__ */ jsxs24("div", { class: "brand", children: [
+      /* @__PURE__ */ jsx25(Brand, {}),
       "Spangrove"
     ] }),
-    /* @__PURE__ */ jsxs22("form", { onSubmit: (e) => {
+    /* @__PURE__ */ jsxs24("form", { onSubmit: (e) => {
       e.preventDefault();
       void submit();
     }, children: [
-      /* @__PURE__ */ jsx23("label", { for: "key", children: "API key" }),
-      /* @__PURE__ */ jsx23("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key2, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
-      problem && /* @__PURE__ */ jsx23("p", { class: "bad", role: "alert", children: problem }),
-      /* @__PURE__ */ jsx23("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
+      /* @__PURE__ */ jsx25("label", { for: "key", children: "API key" }),
+      /* @__PURE__ */ jsx25("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key2, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
+      problem && /* @__PURE__ */ jsx25("p", { class: "bad", role: "alert", children: problem }),
+      /* @__PURE__ */ jsx25("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
     ] }),
-    /* @__PURE__ */ jsxs22("p", { class: "secondary", children: [
+    /* @__PURE__ */ jsxs24("p", { class: "secondary", children: [
       "The server wrote its first key to the file ",
-      /* @__PURE__ */ jsx23("code", { children: "spangrove-data/api-key" }),
+      /* @__PURE__ */ jsx25("code", { children: "spangrove-data/api-key" }),
       ", and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read."
     ] })
   ] });
 }
 
 // pages/session.tsx
-import { useCallback as useCallback2, useEffect as useEffect21, useLayoutEffect as useLayoutEffect5, useMemo as useMemo10, useRef as useRef14, useState as useState24 } from "./lib.js";
+import { useCallback as useCallback2, useEffect as useEffect22, useLayoutEffect as useLayoutEffect5, useMemo as useMemo10, useRef as useRef15, useState as useState26 } from "./lib.js";
 
 // model/thread.ts
 function thread(events2) {
@@ -4195,9 +4370,9 @@ function ticks2(range, origin, n) {
   const rough = size / Math.max(1, n);
   const power = 10 ** Math.floor(Math.log10(rough));
   const units = [1, 2, 5, 10].map((f) => f * power).concat([6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 864e5]);
-  const step = units.filter((u) => u >= rough && (rough < 3e4 || u % 6e4 === 0 || u < 6e4)).sort((a, b) => a - b)[0] ?? rough;
+  const step2 = units.filter((u) => u >= rough && (rough < 3e4 || u % 6e4 === 0 || u < 6e4)).sort((a, b) => a - b)[0] ?? rough;
   const out = [];
-  for (let t = Math.ceil((range.start - origin) / step) * step; t <= range.end - origin + 1e-9 && out.length <= n + 1; t += step) out.push(t);
+  for (let t = Math.ceil((range.start - origin) / step2) * step2; t <= range.end - origin + 1e-9 && out.length <= n + 1; t += step2) out.push(t);
   return out;
 }
 
@@ -4259,8 +4434,8 @@ function use(tree, ids, now) {
     for (let n = tree.byId.get(id) ?? null; n && n.used < now; n = n.parent) n.used = now;
   }
 }
-function trim(tree, most3, since, keep) {
-  if (tree.nodes.length <= most3) return tree;
+function trim(tree, most4, since, keep) {
+  if (tree.nodes.length <= most4) return tree;
   const kept2 = new Set(keep && tree.byId.has(keep) ? pathTo(tree.byId.get(keep)) : []);
   for (let i = tree.nodes.length - 1; i >= 0; i--) {
     const n = tree.nodes[i];
@@ -4268,7 +4443,7 @@ function trim(tree, most3, since, keep) {
   }
   const order = tree.nodes.map((node, i) => ({ node, i })).filter(({ node }) => node !== tree.root && node.used < since && !kept2.has(node));
   order.sort((a, b) => a.node.used - b.node.used || b.node.depth - a.node.depth || b.i - a.i);
-  const gone = new Set(order.slice(0, tree.nodes.length - most3).map(({ node }) => node));
+  const gone = new Set(order.slice(0, tree.nodes.length - most4).map(({ node }) => node));
   for (const n of tree.nodes) if (n.children.some((c) => gone.has(c))) n.children = n.children.filter((c) => !gone.has(c));
   return inOrder(tree, tree.total, tree.touched);
 }
@@ -4322,24 +4497,24 @@ function markWords(element, word) {
 }
 
 // parts/graphview.tsx
-import { useLayoutEffect as useLayoutEffect3, useMemo as useMemo6, useRef as useRef9, useState as useState21 } from "./lib.js";
+import { useLayoutEffect as useLayoutEffect3, useMemo as useMemo6, useRef as useRef10, useState as useState23 } from "./lib.js";
 
 // parts/needle.tsx
-import { computed as computed2, effect as effect3, signal as signal9 } from "./lib.js";
-import { useEffect as useEffect15 } from "./lib.js";
-import { jsx as jsx24 } from "./lib.js";
+import { computed as computed2, effect as effect3, signal as signal10 } from "./lib.js";
+import { useEffect as useEffect16 } from "./lib.js";
+import { jsx as jsx26 } from "./lib.js";
 var Needle = class {
-  hover = signal9(null);
-  resting = signal9(null);
+  hover = signal10(null);
+  resting = signal10(null);
   time = computed2(() => this.hover.value ?? this.resting.value);
 };
 function NeedleLine({ needle, toShare }) {
   const time2 = needle.time.value;
   const share = time2 === null ? NaN : toShare(time2);
-  return share >= 0 && share <= 1 ? /* @__PURE__ */ jsx24("i", { class: "needle", style: { left: `${share * 100}%` } }) : null;
+  return share >= 0 && share <= 1 ? /* @__PURE__ */ jsx26("i", { class: "needle", style: { left: `${share * 100}%` } }) : null;
 }
 function useNeedleMarks(box, needle, runs) {
-  useEffect15(() => {
+  useEffect16(() => {
     const element = box.current;
     if (!element) return;
     let frame = 0;
@@ -4368,14 +4543,14 @@ function useNeedleMarks(box, needle, runs) {
 }
 
 // parts/graphview.tsx
-import { jsx as jsx25, jsxs as jsxs23 } from "./lib.js";
+import { jsx as jsx27, jsxs as jsxs25 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
   const graph = useMemo6(() => graphOf(tree), [tree]);
-  const [only, setOnly] = useState21("all");
+  const [only, setOnly] = useState23("all");
   const slow = useMemo6(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
-  const box = useRef9(null);
+  const box = useRef10(null);
   const shown3 = graph.nodes.find((n) => n.ids.includes(selected ?? "")) ?? graph.nodes.find((n) => n.ids.includes(tree.root.id));
   useLayoutEffect3(() => {
     const area = box.current;
@@ -4385,14 +4560,14 @@ function GraphView({ tree, selected, critical, onSelect }) {
     if (left < area.scrollLeft || left + nodeWidth + 32 > area.scrollLeft + area.clientWidth) area.scrollLeft = shown3.x + 16 - area.clientWidth / 2;
     if (top < area.scrollTop || top + nodeHeight + 32 > area.scrollTop + area.clientHeight) area.scrollTop = shown3.y + 16 - area.clientHeight / 2;
   }, [shown3?.key]);
-  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx25("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+  return /* @__PURE__ */ jsxs25("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs25("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx27("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx27("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
     ] }),
-    /* @__PURE__ */ jsx25("div", { class: "scroll-x graph-box", ref: box, tabIndex: 0, children: /* @__PURE__ */ jsxs23("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx25(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs23(
+    /* @__PURE__ */ jsx27("div", { class: "scroll-x graph-box", ref: box, tabIndex: 0, children: /* @__PURE__ */ jsxs25("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx27(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs25(
         "g",
         {
           "data-event": n.key,
@@ -4405,12 +4580,12 @@ function GraphView({ tree, selected, critical, onSelect }) {
             if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
           },
           children: [
-            /* @__PURE__ */ jsx25("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx25("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx25("text", { x: "14", y: "21", class: "graph-name", children: cut(n.name, n.errors > 0 ? 17 : 23) }),
-            /* @__PURE__ */ jsx25("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx25("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx25("title", { children: `${n.name}
+            /* @__PURE__ */ jsx27("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx27("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx27("text", { x: "14", y: "21", class: "graph-name", children: cut(n.name, n.errors > 0 ? 17 : 23) }),
+            /* @__PURE__ */ jsx27("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx27("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx27("title", { children: `${n.name}
 ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
           ]
         },
@@ -4419,92 +4594,92 @@ ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, $
     ] }) })
   ] });
 }
-var cut = (name, most3) => name.length > most3 ? `${name.slice(0, most3 - 1)}…` : name;
+var cut = (name, most4) => name.length > most4 ? `${name.slice(0, most4 - 1)}…` : name;
 function nextOf(ids, selected) {
   return ids[(ids.indexOf(selected ?? "") + 1) % ids.length];
 }
 function Edge({ e, faint }) {
   const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
   const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs23("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx25("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx25("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  return /* @__PURE__ */ jsxs25("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx27("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx27("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
   ] });
 }
 function TrajectoryView({ tree, selected, needle, onSelect }) {
   const t = useMemo6(() => trajectoryOf(tree), [tree]);
-  const [by, setBy] = useState21("duration");
+  const [by, setBy] = useState23("duration");
   const of = (n) => n[by] ?? 0;
-  const most3 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
-  const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
+  const most4 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
+  const step2 = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
   const line = 30;
-  const steps2 = useRef9(null);
+  const steps2 = useRef10(null);
   const at = t.bubbles.findIndex((b) => b.node.id === selected);
   useLayoutEffect3(() => {
     const area = steps2.current;
-    const x = at * step + 20;
+    const x = at * step2 + 20;
     if (area && at >= 0 && (x < area.scrollLeft + 20 || x > area.scrollLeft + area.clientWidth - 20)) area.scrollLeft = x - area.clientWidth / 2;
   }, [selected, at >= 0]);
-  const radius = (n) => 3 + Math.sqrt(of(n) / most3) * Math.min(11, step * 0.9);
+  const radius = (n) => 3 + Math.sqrt(of(n) / most4) * Math.min(11, step2 * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs23("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs23("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx25("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx25("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+  return /* @__PURE__ */ jsxs25("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs25("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx27("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx27("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx27("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
     ] }),
-    /* @__PURE__ */ jsxs23("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx25("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs23("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx25("span", { class: `type-${r.type}`, children: "●" }),
+    /* @__PURE__ */ jsxs25("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx27("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs25("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx27("span", { class: `type-${r.type}`, children: "●" }),
         " ",
         r.name,
         " ",
-        /* @__PURE__ */ jsx25("span", { class: "faint", children: r.count })
+        /* @__PURE__ */ jsx27("span", { class: "faint", children: r.count })
       ] }, r.key)) }),
-      /* @__PURE__ */ jsx25("div", { class: "scroll-x trajectory-steps", ref: steps2, tabIndex: 0, children: /* @__PURE__ */ jsxs23("div", { class: "needle-box", style: { width: `${t.bubbles.length * step + 40}px`, height: `${t.rows.length * line}px` }, children: [
-        /* @__PURE__ */ jsxs23("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-          t.rows.map((r, i) => /* @__PURE__ */ jsx25("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-          /* @__PURE__ */ jsx25("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
-          t.bubbles.map((b) => /* @__PURE__ */ jsx25(
+      /* @__PURE__ */ jsx27("div", { class: "scroll-x trajectory-steps", ref: steps2, tabIndex: 0, children: /* @__PURE__ */ jsxs25("div", { class: "needle-box", style: { width: `${t.bubbles.length * step2 + 40}px`, height: `${t.rows.length * line}px` }, children: [
+        /* @__PURE__ */ jsxs25("svg", { width: t.bubbles.length * step2 + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+          t.rows.map((r, i) => /* @__PURE__ */ jsx27("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step2 + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+          /* @__PURE__ */ jsx27("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step2 + 20},${b.row * line + line / 2}`).join(" ") }),
+          t.bubbles.map((b) => /* @__PURE__ */ jsx27(
             "circle",
             {
               "data-event": b.node.id,
               class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
-              cx: b.step * step + 20,
+              cx: b.step * step2 + 20,
               cy: b.row * line + line / 2,
               r: radius(b.node),
               role: "button",
               tabIndex: -1,
               "aria-label": `step ${b.step + 1}, ${b.node.name}`,
               onClick: () => onSelect(b.node.id),
-              children: /* @__PURE__ */ jsx25("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+              children: /* @__PURE__ */ jsx27("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
             },
             b.node.id
           ))
         ] }),
-        /* @__PURE__ */ jsx25(NeedleLine, { needle, toShare: (time2) => (stepAt(t.bubbles, time2) * step + 20) / (t.bubbles.length * step + 40) })
+        /* @__PURE__ */ jsx27(NeedleLine, { needle, toShare: (time2) => (stepAt(t.bubbles, time2) * step2 + 20) / (t.bubbles.length * step2 + 40) })
       ] }) })
     ] })
   ] });
 }
 
 // parts/minimap.tsx
-import { useEffect as useEffect16, useRef as useRef10, useState as useState22 } from "./lib.js";
-import { Fragment as Fragment12, jsx as jsx26, jsxs as jsxs24 } from "./lib.js";
+import { useEffect as useEffect17, useRef as useRef11, useState as useState24 } from "./lib.js";
+import { Fragment as Fragment13, jsx as jsx28, jsxs as jsxs26 } from "./lib.js";
 var minimapFrom = 20;
 var leastHeight = 24;
 var usualHeight = 44;
 var mostHeight = 240;
 function Minimap(p) {
-  const canvas = useRef10(null);
-  const drag = useRef10(null);
-  const [height, setHeight] = useState22(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
-  const box = useRef10(null);
+  const canvas = useRef11(null);
+  const drag = useRef11(null);
+  const [height, setHeight] = useState24(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
+  const box = useRef11(null);
   const resize = (to) => {
     setHeight(heightWithin(to));
     localStorage.setItem("spangrove.minimap", String(heightWithin(to)));
   };
-  useEffect16(() => {
+  useEffect17(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
     const observer = new ResizeObserver(draw);
@@ -4517,8 +4692,8 @@ function Minimap(p) {
     return p.whole.start + Math.min(1, Math.max(0, (x - box2.left) / box2.width)) * size;
   };
   const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs24(Fragment12, { children: [
-    /* @__PURE__ */ jsxs24(
+  return /* @__PURE__ */ jsxs26(Fragment13, { children: [
+    /* @__PURE__ */ jsxs26(
       "div",
       {
         class: "minimap",
@@ -4545,16 +4720,16 @@ function Minimap(p) {
           drag.current = null;
         },
         children: [
-          /* @__PURE__ */ jsx26("canvas", { ref: canvas }),
-          (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs24(Fragment12, { children: [
-            /* @__PURE__ */ jsx26("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-            /* @__PURE__ */ jsx26("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+          /* @__PURE__ */ jsx28("canvas", { ref: canvas }),
+          (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs26(Fragment13, { children: [
+            /* @__PURE__ */ jsx28("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+            /* @__PURE__ */ jsx28("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
           ] }),
-          /* @__PURE__ */ jsx26(NeedleLine, { needle: p.needle, toShare: (time2) => (time2 - p.whole.start) / size })
+          /* @__PURE__ */ jsx28(NeedleLine, { needle: p.needle, toShare: (time2) => (time2 - p.whole.start) / size })
         ]
       }
     ),
-    /* @__PURE__ */ jsx26(
+    /* @__PURE__ */ jsx28(
       "button",
       {
         type: "button",
@@ -4593,7 +4768,7 @@ function paint(canvas, tree, whole) {
   const probe = (name) => resolve(canvas, styles.getPropertyValue(name));
   const colours = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
   const bad = probe("--bad");
-  const depth = tree.nodes.reduce((most3, n) => Math.max(most3, n.depth), 1);
+  const depth = tree.nodes.reduce((most4, n) => Math.max(most4, n.depth), 1);
   const line = Math.max(ratio, canvas.height / Math.min(depth, 24));
   const size = whole.end - whole.start;
   context2.clearRect(0, 0, canvas.width, canvas.height);
@@ -4616,10 +4791,10 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect18, useMemo as useMemo8, useRef as useRef12 } from "./lib.js";
+import { useEffect as useEffect19, useMemo as useMemo8, useRef as useRef13 } from "./lib.js";
 
 // parts/treeview.tsx
-import { useEffect as useEffect17, useLayoutEffect as useLayoutEffect4, useMemo as useMemo7, useRef as useRef11 } from "./lib.js";
+import { useEffect as useEffect18, useLayoutEffect as useLayoutEffect4, useMemo as useMemo7, useRef as useRef12 } from "./lib.js";
 
 // parts/treerows.ts
 var settled2 = 150;
@@ -4812,20 +4987,20 @@ var TreeRow = class {
 };
 
 // parts/treeview.tsx
-import { jsx as jsx27 } from "./lib.js";
+import { jsx as jsx29 } from "./lib.js";
 function TreeView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
-  const body = useRef11(null);
-  const drawn = useRef11(null);
+  const body = useRef12(null);
+  const drawn = useRef12(null);
   const at = useMemo7(() => p.rows.findIndex((r) => r.node.id === p.selected), [p.rows, p.selected]);
-  useEffect17(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
-  useEffect17(() => {
+  useEffect18(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
+  useEffect18(() => {
     const visible = p.rows.slice(from, to);
     p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? []));
   }, [p.rows, from, to]);
   useAnchor(ref, p.rows, p.rowHeight);
   useLayoutEffect4(() => (drawn.current ??= new TreeRows(body.current)).show(from, to, p));
-  useEffect17(() => () => drawn.current?.end(), []);
+  useEffect18(() => () => drawn.current?.end(), []);
   const move = (n) => {
     let to2 = Math.min(p.rows.length - 1, Math.max(0, n));
     while (p.rows[to2]?.gap) to2 += to2 > at && to2 < p.rows.length - 1 ? 1 : -1;
@@ -4859,7 +5034,7 @@ function TreeView(p) {
       p.onToggle(row, e.shiftKey);
     }
   };
-  return /* @__PURE__ */ jsx27(
+  return /* @__PURE__ */ jsx29(
     "div",
     {
       class: "tree",
@@ -4872,12 +5047,12 @@ function TreeView(p) {
       "aria-label": "Events",
       "aria-rowcount": p.rows.length,
       "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx27("div", { ref: body, role: "presentation", style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" } })
+      children: /* @__PURE__ */ jsx29("div", { ref: body, role: "presentation", style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" } })
     }
   );
 }
 function useAnchor(ref, rows, rowHeight4) {
-  const before = useRef11(rows);
+  const before = useRef12(rows);
   useLayoutEffect4(() => {
     const box = ref.current;
     const old = before.current;
@@ -4892,23 +5067,23 @@ function useAnchor(ref, rows, rowHeight4) {
 }
 
 // parts/timelineview.tsx
-import { Fragment as Fragment13, jsx as jsx28, jsxs as jsxs25 } from "./lib.js";
+import { Fragment as Fragment14, jsx as jsx30, jsxs as jsxs27 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  const drag = useRef12(null);
-  const track = useRef12(null);
-  useEffect18(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected, at >= 0]);
+  const drag = useRef13(null);
+  const track = useRef13(null);
+  useEffect19(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected, at >= 0]);
   const visible = p.rows.slice(from, to);
-  useEffect18(() => p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? [])), [visible.map(rowKey).join()]);
+  useEffect19(() => p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? [])), [visible.map(rowKey).join()]);
   useAnchor(ref, p.rows, p.rowHeight);
   const share = (x) => {
     const box = track.current?.getBoundingClientRect();
     return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
   };
-  const latest = useRef12(p);
+  const latest = useRef13(p);
   latest.current = p;
-  useEffect18(() => {
+  useEffect19(() => {
     const box = ref.current;
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
@@ -4941,7 +5116,7 @@ function TimelineView(p) {
     else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
     else if (e.key === "0") p.onRange(p.whole);
   };
-  return /* @__PURE__ */ jsxs25(
+  return /* @__PURE__ */ jsxs27(
     "div",
     {
       class: "timeline",
@@ -4966,19 +5141,19 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs25("div", { class: "scale", role: "row", children: [
-          /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "columnheader", children: [
-            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx28("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "Ctrl+wheel zooms" }),
-            p.idle.length > 0 && /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
+        /* @__PURE__ */ jsxs27("div", { class: "scale", role: "row", children: [
+          /* @__PURE__ */ jsxs27("div", { class: "time-name", role: "columnheader", children: [
+            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx30("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx30("span", { class: "faint", children: "Ctrl+wheel zooms" }),
+            p.idle.length > 0 && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
           ] }),
-          /* @__PURE__ */ jsx28("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, title: "Click: put the needle here", onClick: (e) => p.onTime(scale.toTime(share(e.clientX))), children: marks.map((t) => /* @__PURE__ */ jsx28("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
+          /* @__PURE__ */ jsx30("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, title: "Click: put the needle here", onClick: (e) => p.onTime(scale.toTime(share(e.clientX))), children: marks.map((t) => /* @__PURE__ */ jsx30("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
         ] }),
-        /* @__PURE__ */ jsx28("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => {
+        /* @__PURE__ */ jsx30("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => {
           const n = row.node;
-          if (row.gap) return /* @__PURE__ */ jsx28("div", { role: "row", "aria-level": row.depth + 1, class: "gap-row", style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: /* @__PURE__ */ jsx28("span", { role: "gridcell", children: /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain", onClick: () => p.onToggle(row, false), children: gapText(row.gap) }) }) }, rowKey(row));
+          if (row.gap) return /* @__PURE__ */ jsx30("div", { role: "row", "aria-level": row.depth + 1, class: "gap-row", style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: /* @__PURE__ */ jsx30("span", { role: "gridcell", children: /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", onClick: () => p.onToggle(row, false), children: gapText(row.gap) }) }) }, rowKey(row));
           const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, scale) : place(n.start, n.end, scale);
           const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs25(
+          return /* @__PURE__ */ jsxs27(
             "div",
             {
               "data-event": n.id,
@@ -4992,21 +5167,21 @@ function TimelineView(p) {
               onClick: () => p.onSelect(n.id),
               onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
               children: [
-                /* @__PURE__ */ jsxs25("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group || unloaded(n) ? /* @__PURE__ */ jsx28("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                /* @__PURE__ */ jsxs27("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group || unloaded(n) ? /* @__PURE__ */ jsx30("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
                     e.stopPropagation();
                     p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx28(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx28("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx28(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx28("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx28("span", { class: "chip", children: `×${row.group.length}` })
+                  }, children: /* @__PURE__ */ jsx30(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx30("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx30(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx30("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx30("span", { class: "chip", children: `×${row.group.length}` })
                 ] }),
-                /* @__PURE__ */ jsx28("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                /* @__PURE__ */ jsx30("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
                   if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs25(Fragment13, { children: [
-                  /* @__PURE__ */ jsx28("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: `min(${percent(spot.left)}, calc(100% - 2px))`, width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs25("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                }, children: spot && /* @__PURE__ */ jsxs27(Fragment14, { children: [
+                  /* @__PURE__ */ jsx30("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: `min(${percent(spot.left)}, calc(100% - 2px))`, width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs27("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx30(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
                     duration(n.duration)
                   ] })
                 ] }) })
@@ -5015,25 +5190,25 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        scale.folded.length > 0 && /* @__PURE__ */ jsx28("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx28("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
-        /* @__PURE__ */ jsx28("div", { class: "needle-track", "aria-hidden": "true", children: /* @__PURE__ */ jsx28(NeedleLine, { needle: p.needle, toShare: scale.toShare }) })
+        scale.folded.length > 0 && /* @__PURE__ */ jsx30("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx30("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
+        /* @__PURE__ */ jsx30("div", { class: "needle-track", "aria-hidden": "true", children: /* @__PURE__ */ jsx30(NeedleLine, { needle: p.needle, toShare: scale.toShare }) })
       ]
     }
   );
 }
 
 // parts/transcriptview.tsx
-import { useEffect as useEffect19 } from "./lib.js";
-import { Fragment as Fragment14, jsx as jsx29, jsxs as jsxs26 } from "./lib.js";
+import { useEffect as useEffect20 } from "./lib.js";
+import { Fragment as Fragment15, jsx as jsx31, jsxs as jsxs28 } from "./lib.js";
 var stepHeight = 58;
 function TranscriptView(p) {
   const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
   const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect19(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  useEffect20(() => reveal(ref.current, at, stepHeight), [p.selected]);
   const visible = p.steps.slice(from, to);
   const ids = visible.map((s) => s.node.id);
-  useEffect19(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs26(
+  useEffect20(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs28(
     "div",
     {
       class: "transcript",
@@ -5051,10 +5226,10 @@ function TranscriptView(p) {
         }
       },
       children: [
-        /* @__PURE__ */ jsx29("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+        /* @__PURE__ */ jsx31("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
           const n = s.node;
           const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs26(
+          return /* @__PURE__ */ jsxs28(
             "div",
             {
               id: `step-${n.id}`,
@@ -5065,36 +5240,36 @@ function TranscriptView(p) {
               style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
               onClick: () => p.onSelect(n.id),
               children: [
-                /* @__PURE__ */ jsxs26("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx29(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx29("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx29("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs26("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
+                /* @__PURE__ */ jsxs28("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx31(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx31("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx31("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs28("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx31(Icon, { name: "alert", small: true }),
                     "error"
                   ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx29("span", { class: "faint inside", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx29("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs26("span", { class: "faint", children: [
+                  s.wrappers > 0 && /* @__PURE__ */ jsx31("span", { class: "faint inside", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx31("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs28("span", { class: "faint", children: [
                     short(n.tokens),
                     " tok"
                   ] }),
-                  /* @__PURE__ */ jsx29("span", { class: "faint", children: duration(n.duration) })
+                  /* @__PURE__ */ jsx31("span", { class: "faint", children: duration(n.duration) })
                 ] }),
-                /* @__PURE__ */ jsx29("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
-                  /* @__PURE__ */ jsx29("span", { class: "faint", children: "in " }),
+                /* @__PURE__ */ jsx31("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs28(Fragment15, { children: [
+                  /* @__PURE__ */ jsx31("span", { class: "faint", children: "in " }),
                   preview.input
-                ] }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx29("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs26(Fragment14, { children: [
-                  /* @__PURE__ */ jsx29("span", { class: "faint", children: "out " }),
+                ] }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx31("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx31("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs28(Fragment15, { children: [
+                  /* @__PURE__ */ jsx31("span", { class: "faint", children: "out " }),
                   preview.output
-                ] }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: preview ? "no output" : "" }) })
+                ] }) : /* @__PURE__ */ jsx31("span", { class: "faint", children: preview ? "no output" : "" }) })
               ]
             },
             n.id
           );
         }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs26("p", { class: "foot", children: [
+        p.hidden > 0 && /* @__PURE__ */ jsxs28("p", { class: "foot", children: [
           plural(p.hidden, "wrapper"),
           " not shown; the tree has them"
         ] })
@@ -5106,19 +5281,19 @@ function TranscriptView(p) {
 // pages/sessionscores.ts
 var maxScored = 200;
 function useScores(session) {
-  return useLoaded(session, async (signal10) => {
+  return useLoaded(session, async (signal11) => {
     const scored = await searchFields(
       ["event_id", "session_id", "event_name", "start_time", "metrics"],
       [],
       { filters: [{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], limit: maxScored },
-      signal10
+      signal11
     );
     if (scored.events.length === 0) return { scores: [], events: 0 };
     const records = await searchFields(
       ["event_id", "session_id", "start_time"],
       ["metadata.target_event_id", "metadata.evaluator_name"],
       { filters: [{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }], limit: maxScored },
-      signal10
+      signal11
     );
     return { scores: readScores(scored.events, records.events), events: scored.totalEvents ?? scored.events.length };
   });
@@ -5131,7 +5306,7 @@ function shownScore(score2) {
 }
 
 // pages/sessiontree.ts
-import { useEffect as useEffect20, useMemo as useMemo9, useRef as useRef13, useState as useState23 } from "./lib.js";
+import { useEffect as useEffect21, useMemo as useMemo9, useRef as useRef14, useState as useState25 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -5213,24 +5388,24 @@ var partRows = 5e3;
 var firstRows = 2e4;
 var maxLoaded = 4e4;
 function useTree(id, selected) {
-  const [tree, setTree] = useState23(null);
-  const [error, setError] = useState23(null);
-  const [turn, setTurn] = useState23(0);
-  const [loading, setLoading] = useState23(false);
-  const [problem, setProblem] = useState23(null);
-  const known2 = useRef13(null);
-  const clock = useRef13(1);
-  const keep = useRef13(selected);
+  const [tree, setTree] = useState25(null);
+  const [error, setError] = useState25(null);
+  const [turn, setTurn] = useState25(0);
+  const [loading, setLoading] = useState25(false);
+  const [problem, setProblem] = useState25(null);
+  const known2 = useRef14(null);
+  const clock = useRef14(1);
+  const keep = useRef14(selected);
   keep.current = selected;
-  const stopped = useRef13(null);
-  const busy = useRef13(false);
-  const failed = useRef13(/* @__PURE__ */ new Set());
+  const stopped = useRef14(null);
+  const busy = useRef14(false);
+  const failed = useRef14(/* @__PURE__ */ new Set());
   const path = `v1/sessions/${encodeURIComponent(id)}/tree`;
   const show2 = (next) => {
     known2.current = next;
     setTree(next);
   };
-  useEffect20(() => {
+  useEffect21(() => {
     const stop = new AbortController();
     let unfollow = () => {
     };
@@ -5275,18 +5450,18 @@ function useTree(id, selected) {
   }, [id, turn]);
   const parts = useMemo9(() => {
     const ask2 = async (query, below) => {
-      const signal10 = stopped.current;
-      if (busy.current || failed.current.has(query) || !signal10 || !known2.current) return;
+      const signal11 = stopped.current;
+      if (busy.current || failed.current.has(query) || !signal11 || !known2.current) return;
       busy.current = true;
       setLoading(true);
       setProblem(null);
       try {
         let answer;
         try {
-          answer = await call(`${path}?${query}&limit=${partRows}`, { signal: signal10 });
+          answer = await call(`${path}?${query}&limit=${partRows}`, { signal: signal11 });
         } catch (e) {
           if (below || !(e instanceof ApiError) || e.status !== 400) throw e;
-          answer = await call(`${path}?${query}&limit=${firstRows}`, { signal: signal10 });
+          answer = await call(`${path}?${query}&limit=${firstRows}`, { signal: signal11 });
         }
         const now = ++clock.current;
         const parent = below && known2.current.byId.get(below.parent.id);
@@ -5297,7 +5472,7 @@ function useTree(id, selected) {
         if (next.nodes.length <= size) failed.current.add(query);
         show2(trim(next, maxLoaded, now, keep.current));
       } catch (e) {
-        if (signal10.aborted) return;
+        if (signal11.aborted) return;
         failed.current.add(query);
         const retry = () => {
           failed.current.delete(query);
@@ -5305,7 +5480,7 @@ function useTree(id, selected) {
         };
         setProblem({ message: e instanceof Error ? e.message : String(e), retry });
       } finally {
-        if (!signal10.aborted) {
+        if (!signal11.aborted) {
           busy.current = false;
           setLoading(false);
         }
@@ -5323,7 +5498,7 @@ function useTree(id, selected) {
 }
 
 // pages/session.tsx
-import { Fragment as Fragment15, jsx as jsx30, jsxs as jsxs27 } from "./lib.js";
+import { Fragment as Fragment16, jsx as jsx32, jsxs as jsxs29 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
 var none2 = /* @__PURE__ */ new Set();
 var coarse2 = matchMedia("(pointer: coarse)");
@@ -5331,7 +5506,7 @@ function SessionPage({ id }) {
   const { params } = route.value;
   const view = views.find((v) => v === params.get("view")) ?? "tree";
   const { tree, error, retry, parts } = useTree(id, params.get("e"));
-  useEffect21(() => {
+  useEffect22(() => {
     const beside2 = (by) => {
       const next = neighbour(route.value.path[1] ?? id, by);
       if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
@@ -5341,24 +5516,24 @@ function SessionPage({ id }) {
       { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside2(-1) }
     ]);
   }, [id, view]);
-  if (error) return /* @__PURE__ */ jsx30("div", { class: "page", children: /* @__PURE__ */ jsx30(Problem, { error, retry }) });
-  if (!tree) return /* @__PURE__ */ jsx30("div", { class: "page", children: /* @__PURE__ */ jsx30("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx30(Session, { tree, parts, id, view });
+  if (error) return /* @__PURE__ */ jsx32("div", { class: "page", children: /* @__PURE__ */ jsx32(Problem, { error, retry }) });
+  if (!tree) return /* @__PURE__ */ jsx32("div", { class: "page", children: /* @__PURE__ */ jsx32("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx32(Session, { tree, parts, id, view });
 }
 function Session({ tree, parts, id, view }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = selectedId && tree.byId.get(selectedId) || null;
-  const [folded, setFolded] = useState24(none2);
-  const [opened, setOpened] = useState24(none2);
-  const [turn, redraw] = useState24(0);
+  const [folded, setFolded] = useState26(none2);
+  const [opened, setOpened] = useState26(none2);
+  const [turn, redraw] = useState26(0);
   const needle = useMemo10(() => new Needle(), []);
   const whole = useMemo10(() => wholeRange(tree), [tree]);
   const idle = useMemo10(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
-  const [zoomed, setZoomed] = useState24(() => readRange(params.get("range"), whole));
+  const [zoomed, setZoomed] = useState26(() => readRange(params.get("range"), whole));
   const onRange = (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r);
   const onTime = (time2) => setParams({ t: writeTime(time2) }, true);
-  useEffect21(() => {
+  useEffect22(() => {
     const next = zoomed && writeRange(zoomed);
     if (next === route.value.params.get("range")) return;
     const timer = setTimeout(() => {
@@ -5371,14 +5546,14 @@ function Session({ tree, parts, id, view }) {
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
   const critical = useMemo10(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo10(() => tree.nodes.reduce((most3, n) => Math.max(most3, n.duration), 1), [tree]);
+  const longest = useMemo10(() => tree.nodes.reduce((most4, n) => Math.max(most4, n.duration), 1), [tree]);
   const rowHeight4 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
-  const [showScores, setShowScores] = useState24(false);
+  const [showScores, setShowScores] = useState26(false);
   const hits = useHits(id, find);
   const match = useMemo10(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
   const rows = useMemo10(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect21(() => {
+  useEffect22(() => {
     performance.mark("session:shown");
   }, []);
   const part = useMemo10(() => narrow(tree, zoomed), [tree, zoomed]);
@@ -5386,7 +5561,7 @@ function Session({ tree, parts, id, view }) {
   useLayoutEffect5(() => {
     needle.resting.value = pinned ?? selected?.start ?? null;
   }, [pinned, selected?.start]);
-  const reading = useRef14(null);
+  const reading = useRef15(null);
   const busy = useMemo10(() => view === "graph" ? busyTimes(part) : null, [part, view]);
   const timesOf = useCallback2((event) => {
     const node = busy ? null : tree.byId.get(event);
@@ -5394,7 +5569,7 @@ function Session({ tree, parts, id, view }) {
   }, [tree, busy]);
   useNeedleMarks(reading, needle, useCallback2((event, time2) => timesOf(event).some((r) => r.start <= time2 && time2 <= r.end), [timesOf]));
   const select = useCallback2((event) => setParams({ e: event, t: null }, true), []);
-  useEffect21(() => {
+  useEffect22(() => {
     if (selectedId && !tree.byId.has(selectedId)) parts.around(selectedId);
   }, [selectedId, tree, parts.loading]);
   const toggle = (row, deep) => {
@@ -5418,7 +5593,7 @@ function Session({ tree, parts, id, view }) {
     }
     setFolded(next);
   };
-  const resting = useRef14(0);
+  const resting = useRef15(0);
   const onVisible = useCallback2((ids, gaps = []) => {
     clearTimeout(resting.current);
     resting.current = setTimeout(() => {
@@ -5429,8 +5604,8 @@ function Session({ tree, parts, id, view }) {
       });
     }, 60);
   }, [id]);
-  useEffect21(() => () => clearTimeout(resting.current), []);
-  useEffect21(() => {
+  useEffect22(() => () => clearTimeout(resting.current), []);
+  useEffect22(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
@@ -5439,7 +5614,7 @@ function Session({ tree, parts, id, view }) {
   }, [selectedId, selected === null]);
   useLayoutEffect5(() => {
     const now = () => route.value.params.get("e");
-    const step = (by) => {
+    const step2 = (by) => {
       const next = beside(rows, now(), by);
       if (next) select(next.node.id);
     };
@@ -5458,8 +5633,8 @@ function Session({ tree, parts, id, view }) {
     const flip = (name, value2) => setParams({ [name]: route.value.params.get(name) === value2 ? null : value2 }, true);
     return addCommands([
       ...views.map((v, i) => ({ id: `view-${v}`, keys: [String(i + 1)], label: `Show the ${v}`, group: "Session", run: () => setParams({ view: v === "tree" ? null : v }, true) })),
-      { id: "next", keys: ["j"], label: "Next event", group: "Session", run: () => step(1) },
-      { id: "previous", keys: ["k"], label: "Previous event", group: "Session", run: () => step(-1) },
+      { id: "next", keys: ["j"], label: "Next event", group: "Session", run: () => step2(1) },
+      { id: "previous", keys: ["k"], label: "Previous event", group: "Session", run: () => step2(-1) },
       { id: "next-sibling", keys: ["shift+arrowdown"], label: "Next event beside it", group: "Session", run: () => sibling(1) },
       { id: "previous-sibling", keys: ["shift+arrowup"], label: "Previous event beside it", group: "Session", run: () => sibling(-1) },
       { id: "next-hit", keys: ["n"], label: "Next event that was found", group: "Session", run: () => hit(1) },
@@ -5487,16 +5662,16 @@ function Session({ tree, parts, id, view }) {
   const calls = totals?.num_model_events ?? loadedCalls;
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs27("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs27("header", { children: [
-      /* @__PURE__ */ jsx30("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx30(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx30("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs27("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx30(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs29("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs29("header", { children: [
+      /* @__PURE__ */ jsx32("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx32(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx32("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs29("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx30("span", { class: "grow" }),
-      /* @__PURE__ */ jsx30(
+      /* @__PURE__ */ jsx32("span", { class: "grow" }),
+      /* @__PURE__ */ jsx32(
         "input",
         {
           id: "find-in-session",
@@ -5511,43 +5686,43 @@ function Session({ tree, parts, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx30("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
-      /* @__PURE__ */ jsx30(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx32("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
+      /* @__PURE__ */ jsx32(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs27("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx30("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx30("span", { children: /* @__PURE__ */ jsx30("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs27("span", { title: "Without the session itself", children: [
-        /* @__PURE__ */ jsx30("b", { children: count(countOf(tree)) }),
+    /* @__PURE__ */ jsxs29("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx32("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx32("span", { children: /* @__PURE__ */ jsx32("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs29("span", { title: "Without the session itself", children: [
+        /* @__PURE__ */ jsx32("b", { children: count(countOf(tree)) }),
         ` ${countOf(tree) === 1 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs27("span", { children: [
-        /* @__PURE__ */ jsx30("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs29("span", { children: [
+        /* @__PURE__ */ jsx32("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs27("span", { children: [
-        /* @__PURE__ */ jsx30("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs29("span", { children: [
+        /* @__PURE__ */ jsx32("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx30("span", { children: /* @__PURE__ */ jsx30("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx30(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx32("span", { children: /* @__PURE__ */ jsx32("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs29("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
-        /* @__PURE__ */ jsx30(Icon, { name: "judge", small: true }),
+      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs29("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "judge", small: true }),
         plural(scores.value.scores.length, "score"),
-        /* @__PURE__ */ jsx30(Icon, { name: showScores ? "up" : "down", small: true })
+        /* @__PURE__ */ jsx32(Icon, { name: showScores ? "up" : "down", small: true })
       ] }),
-      /* @__PURE__ */ jsx30("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx30(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      /* @__PURE__ */ jsx32("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx32(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    showScores && scores.value && /* @__PURE__ */ jsxs27("div", { class: "session-scores", children: [
-      /* @__PURE__ */ jsx30(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
-      scores.value.events > maxScored && /* @__PURE__ */ jsx30("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
+    showScores && scores.value && /* @__PURE__ */ jsxs29("div", { class: "session-scores", children: [
+      /* @__PURE__ */ jsx32(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
+      scores.value.events > maxScored && /* @__PURE__ */ jsx32("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
     ] }),
-    /* @__PURE__ */ jsxs27("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx30("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx30(
+    /* @__PURE__ */ jsxs29("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx32("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx32(
         "button",
         {
           role: "tab",
@@ -5569,18 +5744,18 @@ function Session({ tree, parts, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx30("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      zoomed && /* @__PURE__ */ jsxs27("button", { type: "button", class: "button plain", title: "Show the whole session", onClick: () => setZoomed(null), children: [
-        /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }),
+      /* @__PURE__ */ jsx32("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      zoomed && /* @__PURE__ */ jsxs29("button", { type: "button", class: "button plain", title: "Show the whole session", onClick: () => setZoomed(null), children: [
+        /* @__PURE__ */ jsx32(Icon, { name: "close", small: true }),
         `${duration(zoomed.end - zoomed.start)} of ${duration(whole.end - whole.start)}`
       ] }),
-      /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+      /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
     ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx30(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange, onTime }),
-    /* @__PURE__ */ jsxs27("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs27(
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx32(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange, onTime }),
+    /* @__PURE__ */ jsxs29("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs29(
         "div",
         {
           class: "main",
@@ -5597,10 +5772,10 @@ function Session({ tree, parts, id, view }) {
             needle.hover.value = event && timesOf(event)[0]?.start || null;
           },
           children: [
-            needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx30(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx30("button", { class: "button", onClick: () => {
+            needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx32(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => {
               setParams({ only: null, find: null }, true);
               setZoomed(null);
-            }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx30(TreeView, { rows, rowHeight: rowHeight4, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx30(
+            }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx32(TreeView, { rows, rowHeight: rowHeight4, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx32(
               TimelineView,
               {
                 rows,
@@ -5620,19 +5795,19 @@ function Session({ tree, parts, id, view }) {
                 onSelect: select,
                 onToggle: toggle
               }
-            ) : view === "graph" ? /* @__PURE__ */ jsx30(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx30(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx30(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx30(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
-            (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs27("div", { class: "foot", role: "status", children: [
+            ) : view === "graph" ? /* @__PURE__ */ jsx32(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx32(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx32(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx32(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
+            (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs29("div", { class: "foot", role: "status", children: [
               match && needsRows ? `${plural(rows.filter((r) => !r.grey && r.node !== tree.root).length, "event")} of ${count(loadedOf(tree))} match` : zoomed ? `${plural(loadedOf(part), "event")} of ${count(loadedOf(tree))} in this time` : `${count(loadedOf(tree))} of ${plural(countOf(tree), "event")}`,
-              tree.truncated && /* @__PURE__ */ jsx30(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
-              parts.problem && /* @__PURE__ */ jsx30("span", { class: "bad", children: parts.problem.message }),
-              parts.problem && /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
-              find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx30("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx30("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx30("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
-              rows.some((r) => r.group) && /* @__PURE__ */ jsx30("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+              tree.truncated && /* @__PURE__ */ jsx32(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
+              parts.problem && /* @__PURE__ */ jsx32("span", { class: "bad", children: parts.problem.message }),
+              parts.problem && /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
+              find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx32("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx32("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx32("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
+              rows.some((r) => r.group) && /* @__PURE__ */ jsx32("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
             ] })
           ]
         }
       ),
-      selected && /* @__PURE__ */ jsx30(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
+      selected && /* @__PURE__ */ jsx32(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
     ] })
   ] });
 }
@@ -5643,9 +5818,9 @@ function beside(rows, id, by) {
   return rows[next];
 }
 function useTotals(session) {
-  return useLoaded(session, async (signal10) => {
+  return useLoaded(session, async (signal11) => {
     const filters = [{ field: "session_id", operator: "is", value: session }];
-    const answer = await call("v1/sessions/search", { method: "POST", signal: signal10, body: { filters, limit: 1 } });
+    const answer = await call("v1/sessions/search", { method: "POST", signal: signal11, body: { filters, limit: 1 } });
     return answer.sessions[0] ?? null;
   });
 }
@@ -5659,10 +5834,10 @@ function searchOf(session, only, find) {
 function Part({ tree, parts, match, search }) {
   const left = countOf(tree) - loadedOf(tree);
   const full = tree.nodes.length + partRows > maxLoaded;
-  return /* @__PURE__ */ jsxs27(Fragment15, { children: [
-    /* @__PURE__ */ jsx30("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
-    match && search && /* @__PURE__ */ jsx30("a", { href: search, children: "Search all of them" }),
-    full ? /* @__PURE__ */ jsx30("span", { class: "faint", children: `at most ${count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest` }) : /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain", disabled: parts.loading, onClick: () => {
+  return /* @__PURE__ */ jsxs29(Fragment16, { children: [
+    /* @__PURE__ */ jsx32("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
+    match && search && /* @__PURE__ */ jsx32("a", { href: search, children: "Search all of them" }),
+    full ? /* @__PURE__ */ jsx32("span", { class: "faint", children: `at most ${count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest` }) : /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain", disabled: parts.loading, onClick: () => {
       const gap = firstGap(tree, partRows);
       if (gap) parts.fill(gap);
     }, children: parts.loading ? "Loading…" : `Load ${count(Math.min(left, partRows))} more` })
@@ -5671,11 +5846,11 @@ function Part({ tree, parts, match, search }) {
 var maxHits2 = 1e3;
 function useHits(session, find) {
   const word = useRested(find.trim(), 250);
-  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal10) => {
+  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal11) => {
     const answer = await searchFields(["event_id"], [], {
       filters: [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }],
       limit: maxHits2
-    }, signal10);
+    }, signal11);
     return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
   });
   return { ids: found.value?.ids ?? null, total: found.value?.total ?? 0, loading: found.loading || word !== find.trim(), error: found.error };
@@ -5699,38 +5874,38 @@ function matcher(only, find, range, hits) {
 function Steps({ tree, range, selected, onVisible, onSelect }) {
   const all = useMemo10(() => transcript(tree), [tree]);
   const steps2 = useMemo10(() => range ? all.filter((s) => overlaps(s.node, range)) : all, [all, range]);
-  if (all.length > 0 && steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps in this time" });
-  if (steps2.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx30("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx30(TranscriptView, { steps: steps2, hidden: loadedOf(tree) - all.length, selected, preview: previewOf, onVisible, onSelect });
+  if (all.length > 0 && steps2.length === 0) return /* @__PURE__ */ jsx32(Empty, { title: "No steps in this time" });
+  if (steps2.length === 0) return /* @__PURE__ */ jsx32(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx32("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx32(TranscriptView, { steps: steps2, hidden: loadedOf(tree) - all.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
-  const [upTo, setUpTo] = useState24(threadPage);
+  const [upTo, setUpTo] = useState26(threadPage);
   const calls = useMemo10(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
-  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal10) => {
+  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal11) => {
     const events2 = [];
-    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal10))));
+    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal11))));
     return thread(events2);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx30(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx30("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx30(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs27("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx30("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx30("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs27("div", { "data-event": item.event, class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx30("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx30(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx32(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx32("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx32(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs29("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx32("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx32("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs29("div", { "data-event": item.event, class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx32("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx32(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx30("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
 function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const rested = useRested(node.id, 80);
-  const event = useLoaded(rested, (signal10) => readEvent(rested, signal10));
-  const [width, setWidth] = useState24(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
-  const scroll = useRef14(null);
-  useEffect21(() => {
+  const event = useLoaded(rested, (signal11) => readEvent(rested, signal11));
+  const [width, setWidth] = useState26(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
+  const scroll = useRef15(null);
+  useEffect22(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
@@ -5741,13 +5916,13 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const previous = beside(rows, node.id, -1);
   const next = beside(rows, node.id, 1);
   const current = event.value?.event_id === node.id ? event.value : null;
-  useEffect21(() => markWords(scroll.current, find), [current, find]);
+  useEffect22(() => markWords(scroll.current, find), [current, find]);
   const judge = (metric) => {
     const score2 = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
     return score2 ? judgeOf(score2) : null;
   };
-  return /* @__PURE__ */ jsxs27(Fragment15, { children: [
-    /* @__PURE__ */ jsx30(
+  return /* @__PURE__ */ jsxs29(Fragment16, { children: [
+    /* @__PURE__ */ jsx32(
       "button",
       {
         type: "button",
@@ -5771,28 +5946,28 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs27("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs27("header", { children: [
-        /* @__PURE__ */ jsx30(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", disabled: !previous || previous.node === node, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(previous.node.id), children: /* @__PURE__ */ jsx30(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", disabled: !next || next.node === node, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(next.node.id), children: /* @__PURE__ */ jsx30(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx30(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx30("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx30(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs29("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs29("header", { children: [
+        /* @__PURE__ */ jsx32(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain icon", disabled: !previous || previous.node === node, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(previous.node.id), children: /* @__PURE__ */ jsx32(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain icon", disabled: !next || next.node === node, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(next.node.id), children: /* @__PURE__ */ jsx32(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx32(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx32("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx32(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs27("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx30("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx30(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs27(Fragment15, { children: [
-          /* @__PURE__ */ jsx30(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs29("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx32("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx32(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs29(Fragment16, { children: [
+          /* @__PURE__ */ jsx32(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
             onChange();
           } }),
-          /* @__PURE__ */ jsx30(
+          /* @__PURE__ */ jsx32(
             EventView,
             {
               event: current,
               judge,
-              field: (name, signal10) => readField(current.event_id, name, signal10),
+              field: (name, signal11) => readField(current.event_id, name, signal11),
               onFilter: (field, value2, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value: value2 }) }))
             }
           )
@@ -5803,40 +5978,40 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect22, useMemo as useMemo12, useRef as useRef15, useState as useState26 } from "./lib.js";
+import { useEffect as useEffect23, useMemo as useMemo12, useRef as useRef16, useState as useState28 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo11, useState as useState25 } from "./lib.js";
-import { jsx as jsx31, jsxs as jsxs28 } from "./lib.js";
+import { useMemo as useMemo11, useState as useState27 } from "./lib.js";
+import { jsx as jsx33, jsxs as jsxs30 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState25(0);
-  const tree = useLoaded(rested, async (signal10) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal10 })));
+  const [, redraw] = useState27(0);
+  const tree = useLoaded(rested, async (signal11) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal11 })));
   const current = tree.value?.root.id === id ? tree.value : null;
   const steps2 = useMemo11(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs28("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs28("header", { children: [
-      /* @__PURE__ */ jsx31(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx31("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx31("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx31("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx31(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs30("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs30("header", { children: [
+      /* @__PURE__ */ jsx33(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx33("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx33("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx33("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx33(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs28("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx31("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx31("b", { children: duration(row.duration) }),
-      row.state === "running" && /* @__PURE__ */ jsx31("span", { class: "chip running", children: "running" }),
-      /* @__PURE__ */ jsx31("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs28("span", { children: [
+    row && /* @__PURE__ */ jsxs30("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx33("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx33("b", { children: duration(row.duration) }),
+      row.state === "running" && /* @__PURE__ */ jsx33("span", { class: "chip running", children: "running" }),
+      /* @__PURE__ */ jsx33("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs30("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx31("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx31("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx33("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx33("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx31("p", { class: "foot", children: `The upper levels of ${plural(countOf(current), "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx31("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx31(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx31(
+    current?.truncated && /* @__PURE__ */ jsx33("p", { class: "foot", children: `The upper levels of ${plural(countOf(current), "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx33("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx33(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx33(
       TranscriptView,
       {
         steps: steps2,
@@ -5853,8 +6028,8 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment16, jsx as jsx32, jsxs as jsxs29 } from "./lib.js";
-var pageSize3 = 100;
+import { Fragment as Fragment17, jsx as jsx34, jsxs as jsxs31 } from "./lib.js";
+var pageSize4 = 100;
 var liveGap = 1e3;
 var liveEvery = 2e3;
 var empty = { key: "", rows: [], cursor: null, total: null, took: 0 };
@@ -5868,14 +6043,14 @@ function SessionsPage() {
   const selected = params.get("s");
   const compiled = useMemo12(() => compile(query, "sessions"), [query]);
   const key2 = JSON.stringify([query, range, sort, ascending]);
-  const [state, setState] = useState26(empty);
-  const [error, setError] = useState26(null);
-  const [loading, setLoading] = useState26(true);
-  const [fresh, setFresh] = useState26(/* @__PURE__ */ new Set());
-  const [turn, setTurn] = useState26(0);
-  const stop = useRef15(null);
+  const [state, setState] = useState28(empty);
+  const [error, setError] = useState28(null);
+  const [loading, setLoading] = useState28(true);
+  const [fresh, setFresh] = useState28(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState28(0);
+  const stop = useRef16(null);
   const fields2 = useFields("sessions");
-  const current = useRef15(state);
+  const current = useRef16(state);
   current.current = state;
   const body = (extra) => ({
     filters: compiled.filters,
@@ -5883,11 +6058,11 @@ function SessionsPage() {
     dateRange: dateRange(range),
     sort,
     order: ascending ? "asc" : "desc",
-    limit: pageSize3,
+    limit: pageSize4,
     ...extra
   });
-  const ask2 = (extra, signal10) => searchSessions(body(extra), signal10);
-  useEffect22(() => {
+  const ask2 = (extra, signal11) => searchSessions(body(extra), signal11);
+  useEffect23(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -5908,7 +6083,7 @@ function SessionsPage() {
     return () => mine.abort();
   }, [key2, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect22(() => {
+  useEffect23(() => {
     if (!isLive || compiled.problem) return;
     const mine = new AbortController();
     const read = async () => {
@@ -5949,11 +6124,11 @@ function SessionsPage() {
     );
   };
   const rows = state.rows;
-  useEffect22(() => rememberList(rows.map((r) => r.session_id)), [rows]);
+  useEffect23(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
   const open2 = (id) => go(href(["session", id]));
-  useEffect22(() => addCommands([
+  useEffect23(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -5979,28 +6154,28 @@ function SessionsPage() {
   const now = Date.now();
   const metricNames = useMemo12(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx32("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => /* @__PURE__ */ jsxs29(Fragment16, { children: [
-      /* @__PURE__ */ jsx32(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs29("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx32(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx34("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => /* @__PURE__ */ jsxs31(Fragment17, { children: [
+      /* @__PURE__ */ jsx34(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs31("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx34(Icon, { name: "alert", small: true }),
         r.num_errors
       ] }),
-      r.state === "running" && /* @__PURE__ */ jsx32("span", { class: "chip running", title: "An event of it has begun and not ended", children: "running" })
+      r.state === "running" && /* @__PURE__ */ jsx34("span", { class: "chip running", title: "An event of it has begun and not ended", children: "running" })
     ] }) },
-    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx32("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx32("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx32("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx32(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
+    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx34("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx34("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx34("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx34(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
     { id: "tool_events", label: "Tool calls", width: 92, right: true, sort: "tool_events", cell: (r) => count(r.num_tool_events) },
-    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => /* @__PURE__ */ jsx32(Value, { text: r.state, onPick: pick("state", r.state) }) },
-    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx32("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx32(Value, { text: r.source, onPick: pick("source", r.source) }) },
-    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx32(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx32("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx32("span", { class: "faint", children: "–" }) }
+    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => /* @__PURE__ */ jsx34(Value, { text: r.state, onPick: pick("state", r.state) }) },
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx34("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx34(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx34(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx34("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx34("span", { class: "faint", children: "–" }) }
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields2.paths, pick);
@@ -6015,39 +6190,39 @@ function SessionsPage() {
     } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs29("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs29("header", { children: [
-      /* @__PURE__ */ jsx32("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx32(ViewsMenu, { of: "sessions" }),
-      /* @__PURE__ */ jsx32("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs29("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx32(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs31("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs31("header", { children: [
+      /* @__PURE__ */ jsx34("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx34(ViewsMenu, { of: "sessions" }),
+      /* @__PURE__ */ jsx34("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs31("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx34(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
       menu,
-      /* @__PURE__ */ jsx32(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx34(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs29("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx32("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx32(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx32(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx32(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs31("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx34("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx34(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx34(FilterBar, { text: query, of: "sessions", fields: fields2.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx34(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx32(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs29("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx32(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
-      /* @__PURE__ */ jsxs29("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx32("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx32(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs29(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx32("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs29("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx32("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx32("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx34(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs31("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx34(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields2.paths }),
+      /* @__PURE__ */ jsxs31("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx34("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx34(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs31(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx34("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs31("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx34("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx34("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx34("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs29(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx32("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx32("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx32(
+        ] }) : /* @__PURE__ */ jsxs31(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx34("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx34("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx34(
           Table,
           {
             label: "Sessions",
@@ -6066,23 +6241,23 @@ function SessionsPage() {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs29("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx32("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx32("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs29("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx32(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs31("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx34("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx34("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs31("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx34(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx32("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx34("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx32(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx34(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
 
 // pages/start.tsx
-import { useEffect as useEffect23, useMemo as useMemo13, useState as useState27 } from "./lib.js";
+import { useEffect as useEffect24, useMemo as useMemo13, useState as useState29 } from "./lib.js";
 
 // model/refusals.ts
 var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
@@ -6269,53 +6444,53 @@ service:
 }
 
 // parts/refusals.tsx
-import { jsx as jsx33, jsxs as jsxs30 } from "./lib.js";
-var most2 = 5;
+import { jsx as jsx35, jsxs as jsxs32 } from "./lib.js";
+var most3 = 5;
 function Refusals({ list, address }) {
   if (list.length === 0) return null;
-  return /* @__PURE__ */ jsxs30("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
-    /* @__PURE__ */ jsxs30("p", { role: "status", children: [
-      /* @__PURE__ */ jsx33(Icon, { name: "alert", tint: "bad" }),
-      /* @__PURE__ */ jsx33("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
+  return /* @__PURE__ */ jsxs32("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
+    /* @__PURE__ */ jsxs32("p", { role: "status", children: [
+      /* @__PURE__ */ jsx35(Icon, { name: "alert", tint: "bad" }),
+      /* @__PURE__ */ jsx35("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
     ] }),
-    /* @__PURE__ */ jsx33("ul", { children: list.slice(0, most2).map((r) => /* @__PURE__ */ jsxs30("li", { children: [
-      /* @__PURE__ */ jsxs30("div", { class: "refusal-line", children: [
-        /* @__PURE__ */ jsx33("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
-        /* @__PURE__ */ jsx33("code", { children: `${r.method} ${r.path}` }),
-        r.key_prefix && /* @__PURE__ */ jsxs30("span", { class: "faint", children: [
+    /* @__PURE__ */ jsx35("ul", { children: list.slice(0, most3).map((r) => /* @__PURE__ */ jsxs32("li", { children: [
+      /* @__PURE__ */ jsxs32("div", { class: "refusal-line", children: [
+        /* @__PURE__ */ jsx35("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
+        /* @__PURE__ */ jsx35("code", { children: `${r.method} ${r.path}` }),
+        r.key_prefix && /* @__PURE__ */ jsxs32("span", { class: "faint", children: [
           "key ",
-          /* @__PURE__ */ jsx33("code", { children: `${r.key_prefix}…` })
+          /* @__PURE__ */ jsx35("code", { children: `${r.key_prefix}…` })
         ] }),
-        r.count > 1 && /* @__PURE__ */ jsx33("span", { class: "chip", children: `${count(r.count)} times` })
+        r.count > 1 && /* @__PURE__ */ jsx35("span", { class: "chip", children: `${count(r.count)} times` })
       ] }),
-      /* @__PURE__ */ jsx33("div", { children: /* @__PURE__ */ jsx33("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
-      /* @__PURE__ */ jsx33("div", { children: cure(r, address) })
+      /* @__PURE__ */ jsx35("div", { children: /* @__PURE__ */ jsx35("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
+      /* @__PURE__ */ jsx35("div", { children: cure(r, address) })
     ] }, `${r.method} ${r.path} ${r.status} ${r.message} ${r.key_prefix}`)) }),
-    list.length > most2 && /* @__PURE__ */ jsx33("p", { class: "faint", children: `${count(list.length - most2)} more are not shown.` })
+    list.length > most3 && /* @__PURE__ */ jsx35("p", { class: "faint", children: `${count(list.length - most3)} more are not shown.` })
   ] });
 }
 
 // pages/start.tsx
-import { Fragment as Fragment17, jsx as jsx34, jsxs as jsxs31 } from "./lib.js";
+import { Fragment as Fragment18, jsx as jsx36, jsxs as jsxs33 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 var refusalsEvery = 3;
 var refusedBefore = 10 * 6e4;
 var isSample = { field: "source", operator: "is", value: "sample" };
 function StartPage() {
-  const [key2, setKey] = useState27(null);
-  const [problem, setProblem] = useState27("");
-  const [chosen, setChosen] = useState27("agent");
-  const [found, setFound] = useState27(null);
-  const [busy, setBusy] = useState27(null);
-  const [refused, setRefused] = useState27([]);
+  const [key2, setKey] = useState29(null);
+  const [problem, setProblem] = useState29("");
+  const [chosen, setChosen] = useState29("agent");
+  const [found, setFound] = useState29(null);
+  const [busy, setBusy] = useState29(null);
+  const [refused, setRefused] = useState29([]);
   const opened = useMemo13(() => Date.now(), []);
   const ports = listeners(me.value?.addresses ?? [], serverAddress());
   const grpc = ports.find((p) => p.name.endsWith("gRPC"))?.url;
   const list = useMemo13(() => snippets(serverAddress(), key2 ?? placeholder, grpc), [key2, grpc]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect23(() => {
+  useEffect24(() => {
     const stop = new AbortController();
     let timer = 0;
     let looks = 0;
@@ -6342,7 +6517,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect23(() => {
+  useEffect24(() => {
     if (!found || busy !== false) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -6356,59 +6531,59 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs31("div", { class: "page", children: [
-    /* @__PURE__ */ jsx34("header", { children: /* @__PURE__ */ jsx34("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs31("div", { class: "start", children: [
-      /* @__PURE__ */ jsx34("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs31(Fragment17, { children: [
-        /* @__PURE__ */ jsx34(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx34("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
-        busy !== false && /* @__PURE__ */ jsx34("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
-      ] }) : /* @__PURE__ */ jsxs31(Fragment17, { children: [
-        /* @__PURE__ */ jsx34("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs31("span", { children: [
+  return /* @__PURE__ */ jsxs33("div", { class: "page", children: [
+    /* @__PURE__ */ jsx36("header", { children: /* @__PURE__ */ jsx36("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs33("div", { class: "start", children: [
+      /* @__PURE__ */ jsx36("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs33(Fragment18, { children: [
+        /* @__PURE__ */ jsx36(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx36("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
+        busy !== false && /* @__PURE__ */ jsx36("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
+      ] }) : /* @__PURE__ */ jsxs33(Fragment18, { children: [
+        /* @__PURE__ */ jsx36("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs33("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx34("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx36("code", { children: serverAddress() })
         ] })
       ] }) }),
-      !found && /* @__PURE__ */ jsx34(Refusals, { list: refused, address: serverAddress() }),
-      key2 === null ? /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx34("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx34("p", { class: "form-end", children: /* @__PURE__ */ jsx34("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx34("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs31("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx34("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx34("code", { class: "grow ellipsis", children: key2 }),
-          /* @__PURE__ */ jsx34(Copy, { text: key2, label: "Copy the key" })
+      !found && /* @__PURE__ */ jsx36(Refusals, { list: refused, address: serverAddress() }),
+      key2 === null ? /* @__PURE__ */ jsxs33("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx36("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx36("p", { class: "form-end", children: /* @__PURE__ */ jsx36("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx36("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs33("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx36("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs33("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx36("code", { class: "grow ellipsis", children: key2 }),
+          /* @__PURE__ */ jsx36(Copy, { text: key2, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs31("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs31("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx34("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx34("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx34("span", { class: "grow" }),
-          /* @__PURE__ */ jsx34(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs33("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs33("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx36("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx36("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx36("span", { class: "grow" }),
+          /* @__PURE__ */ jsx36(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx34("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx34("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx36("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx36("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx34(Samples, {}),
-      /* @__PURE__ */ jsxs31("dl", { class: "addresses", children: [
-        /* @__PURE__ */ jsxs31("div", { children: [
-          /* @__PURE__ */ jsx34("dt", { children: "API, pages and OTLP over HTTP" }),
-          /* @__PURE__ */ jsxs31("dd", { children: [
-            /* @__PURE__ */ jsx34("code", { children: serverAddress() }),
-            /* @__PURE__ */ jsx34(Copy, { text: serverAddress(), label: "Copy this address", plain: true })
+      /* @__PURE__ */ jsx36(Samples, {}),
+      /* @__PURE__ */ jsxs33("dl", { class: "addresses", children: [
+        /* @__PURE__ */ jsxs33("div", { children: [
+          /* @__PURE__ */ jsx36("dt", { children: "API, pages and OTLP over HTTP" }),
+          /* @__PURE__ */ jsxs33("dd", { children: [
+            /* @__PURE__ */ jsx36("code", { children: serverAddress() }),
+            /* @__PURE__ */ jsx36(Copy, { text: serverAddress(), label: "Copy this address", plain: true })
           ] })
         ] }),
-        ports.map((p) => /* @__PURE__ */ jsxs31("div", { children: [
-          /* @__PURE__ */ jsx34("dt", { children: p.name }),
-          /* @__PURE__ */ jsxs31("dd", { children: [
-            /* @__PURE__ */ jsx34("code", { children: p.url }),
-            /* @__PURE__ */ jsx34(Copy, { text: p.url, label: `Copy the address of ${p.name}`, plain: true }),
-            p.local && /* @__PURE__ */ jsx34("span", { class: "secondary", children: "on the server’s machine only" })
+        ports.map((p) => /* @__PURE__ */ jsxs33("div", { children: [
+          /* @__PURE__ */ jsx36("dt", { children: p.name }),
+          /* @__PURE__ */ jsxs33("dd", { children: [
+            /* @__PURE__ */ jsx36("code", { children: p.url }),
+            /* @__PURE__ */ jsx36(Copy, { text: p.url, label: `Copy the address of ${p.name}`, plain: true }),
+            p.local && /* @__PURE__ */ jsx36("span", { class: "secondary", children: "on the server’s machine only" })
           ] })
         ] }, p.url))
       ] }),
-      /* @__PURE__ */ jsx34("p", { class: "secondary", children: "Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx36("p", { class: "secondary", children: "Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -6416,10 +6591,10 @@ function Samples() {
   const scope = me.value?.scope;
   const mayLoad = scope !== void 0 && scope !== "read";
   const mayRemove = scope === "full" || scope === "admin";
-  const [there, setThere] = useState27(null);
-  const [busy, setBusy] = useState27(false);
-  const [problem, setProblem] = useState27("");
-  useEffect23(() => {
+  const [there, setThere] = useState29(null);
+  const [busy, setBusy] = useState29(false);
+  const [problem, setProblem] = useState29("");
+  useEffect24(() => {
     const stop = new AbortController();
     searchSessions({ limit: 1, filters: [isSample] }, stop.signal).then(
       (page) => setThere(page.sessions.length > 0),
@@ -6442,55 +6617,57 @@ function Samples() {
     setBusy(false);
   };
   if (there === null || !there && !mayLoad) return null;
-  return /* @__PURE__ */ jsxs31("div", { class: "notice samples", children: [
-    /* @__PURE__ */ jsx34("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
-    /* @__PURE__ */ jsxs31("p", { class: "form-end", children: [
-      there && /* @__PURE__ */ jsx34("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
-      there ? mayRemove && /* @__PURE__ */ jsx34("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx34("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
+  return /* @__PURE__ */ jsxs33("div", { class: "notice samples", children: [
+    /* @__PURE__ */ jsx36("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
+    /* @__PURE__ */ jsxs33("p", { class: "form-end", children: [
+      there && /* @__PURE__ */ jsx36("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
+      there ? mayRemove && /* @__PURE__ */ jsx36("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx36("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
     ] }),
-    problem && /* @__PURE__ */ jsx34("p", { class: "bad", role: "alert", children: problem })
+    problem && /* @__PURE__ */ jsx36("p", { class: "bad", role: "alert", children: problem })
   ] });
 }
 
 // main.tsx
-import { jsx as jsx35 } from "./lib.js";
+import { jsx as jsx37 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect24(() => {
+  useEffect25(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx35(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx35(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code === null && projectGone.value) return /* @__PURE__ */ jsx37(GonePage, {});
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx37(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx37(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx35(Shell, { children: /* @__PURE__ */ jsx35(Page, { path }, utc2.value ? "UTC" : "own zone") });
+  return /* @__PURE__ */ jsx37(Shell, { children: /* @__PURE__ */ jsx37(Page, { path }, utc2.value ? "UTC" : "own zone") });
 }
 function Page({ path }) {
   const [place2, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path;
-  useEffect24(() => {
-    document.title = `${titles[place2 ?? ""] ?? "Session"} · Spangrove`;
-  }, [place2]);
+  const project = me.value?.project.name ?? "";
+  useEffect25(() => {
+    document.title = `${titles[place2 ?? ""] ?? "Session"} · ${project} · Spangrove`;
+  }, [place2, project]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx35(Home, {});
+      return /* @__PURE__ */ jsx37(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx35(SessionsPage, {});
+      return /* @__PURE__ */ jsx37(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx35(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx37(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx35(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx37(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx35(StartPage, {});
+      return /* @__PURE__ */ jsx37(StartPage, {});
     case "compare":
-      return /* @__PURE__ */ jsx35(ComparePage, {});
+      return /* @__PURE__ */ jsx37(ComparePage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx35(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx37(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx35("div", { class: "page", children: /* @__PURE__ */ jsx35(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx35("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx37("div", { class: "page", children: /* @__PURE__ */ jsx37(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx37("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
 function Home() {
-  useEffect24(() => {
+  useEffect25(() => {
     searchSessions({ limit: 1 }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
@@ -6499,4 +6676,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx35(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx37(App, {}), document.getElementById("app"));

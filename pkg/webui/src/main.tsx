@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { signedOut } from "./api/client.ts";
+import { projectGone, signedOut } from "./api/client.ts";
 import { searchSessions } from "./api/search.ts";
 import { listen } from "./app/keymap.ts";
 import { go, href, route } from "./app/router.ts";
@@ -10,6 +10,7 @@ import "./app/theme.ts";
 import { utc } from "./app/zone.ts";
 import { ComparePage } from "./pages/compare.tsx";
 import { EventsPage } from "./pages/events.tsx";
+import { GonePage } from "./pages/gone.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { SessionPage as SessionView } from "./pages/session.tsx";
 import { SessionsPage } from "./pages/sessions.tsx";
@@ -20,6 +21,7 @@ function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
   useEffect(() => { if (code === null) void loadMe(); }, []);
+  if (code === null && projectGone.value) return <GonePage />;
   if (code !== null || (signedOut.value && !me.value)) return <LoginPage code={code} />;
   if (meError.value && !me.value) return <Problem error={meError.value} retry={() => void loadMe()} />;
   if (!me.value) return null;
@@ -28,7 +30,8 @@ function App() {
 
 function Page({ path }: { path: string[] }) {
   const [place, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path; // the API's name of a session leads there, too
-  useEffect(() => { document.title = `${titles[place ?? ""] ?? "Session"} · Spangrove`; }, [place]);
+  const project = me.value?.project.name ?? "";
+  useEffect(() => { document.title = `${titles[place ?? ""] ?? "Session"} · ${project} · Spangrove`; }, [place, project]);
   switch (place) {
     case undefined: return <Home />;
     case "sessions": return <SessionsPage />;

@@ -11,6 +11,9 @@ export class ApiError extends Error {
 /** Is set when the server says that the browser is signed out. */
 export const signedOut = signal(false);
 
+/** Is set when the server says that the project was deleted in which the browser acts; its sign-in is good. */
+export const projectGone = signal(false);
+
 /** Returns the URL of a path of the API, such as "v1/me". */
 export function url(path: string): string {
   return new URL(path, document.baseURI.replace(/#.*$/, "")).href;
@@ -48,7 +51,7 @@ async function send(path: string, options: Options = {}): Promise<Response> {
   } catch {
     // The status says it, then.
   }
-  if (response.status === 401 && path !== "v1/login") signedOut.value = true;
+  if (response.status === 401 && path !== "v1/login") (message.startsWith("project: ") ? projectGone : signedOut).value = true;
   throw new ApiError(response.status, message);
 }
 

@@ -485,6 +485,20 @@ export interface PreviewEventsBody {
   event_ids: string[];
 }
 
+export interface Project {
+  id: string;
+  /** the same as id */
+  _id?: string;
+  name: string;
+  description: string;
+  type?: "evaluation" | "completion";
+  /** the same for all projects of a server */
+  org_id: string;
+  workspace_id: string;
+  created_at: string;
+  updated_at: string;
+}
+
 export interface Refusal {
   /** of the last one */
   time: string;
@@ -627,6 +641,19 @@ export interface Snippet {
   before: string;
   hit: string;
   after: string;
+}
+
+/** What POST /v1/login/project answers: switched */
+export interface SwitchProjectAnswer {
+  success: true;
+  project: { id: string; name: string };
+  expires_at: string;
+}
+
+/** What POST /v1/login/project takes. */
+export interface SwitchProjectBody {
+  /** id of the project; null is that of the key */
+  id: string | null;
 }
 
 /** which scores pass; a score must meet all that says something of its kind */

@@ -1,6 +1,6 @@
 // Who is signed in: the project and the key behind the cookie.
 import { signal } from "@preact/signals";
-import { ApiError, call, signedOut } from "../api/client.ts";
+import { ApiError, call, projectGone, signedOut } from "../api/client.ts";
 import type { GetMeAnswer, LoginBody } from "../api/types.gen.ts";
 
 export const me = signal<GetMeAnswer | null>(null);
@@ -10,12 +10,11 @@ export const meError = signal<string | null>(null);
 export async function loadMe(): Promise<void> {
   try {
     me.value = await call<GetMeAnswer>("v1/me");
-    signedOut.value = false;
+    signedOut.value = projectGone.value = false;
     meError.value = null;
   } catch (error) {
     me.value = null;
-    if (error instanceof ApiError && error.status === 401) signedOut.value = true;
-    else meError.value = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof ApiError && error.status === 401)) meError.value = error instanceof Error ? error.message : String(error);
   }
 }
 
@@ -29,5 +28,6 @@ export async function signIn(body: LoginBody): Promise<void> {
 export async function signOut(): Promise<void> {
   await call("v1/logout", { method: "POST" });
   me.value = null;
+  projectGone.value = false;
   signedOut.value = true;
 }

@@ -5,6 +5,8 @@ import { Icon, type IconName } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 import { addCommands } from "./keymap.ts";
 import { KeySheet, Palette } from "./palette.tsx";
+import { ProjectName } from "./projectmenu.tsx";
+import { loadProjects } from "./projects.ts";
 import { go, href, route } from "./router.ts";
 import { me, signOut } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
@@ -31,6 +33,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
     { id: "keys", keys: ["?", "shift+?"], label: "Keys", group: "Everywhere", run: () => setDialog("keys") },
     { id: "sign-out", keys: [], label: "Sign out", group: "Everywhere", run: () => void signOut() },
   ]), []);
+  const mayPick = dialog === "palette" && me.value?.can_switch;
+  useEffect(() => { if (mayPick) loadProjects().catch(() => {}); }, [mayPick]); // without them the palette has all the rest, and the menu says why
   return (
     <div class={`shell${folded ? " folded" : ""}`}>
       <a class="skip button" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>To the content</a>
@@ -42,7 +46,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           </a>
         ))}
         <div class="grow" />
-        {me.value && <div class="who"><div class="ellipsis">{me.value.project.name}</div><div class="secondary faint ellipsis">{`${me.value.scope} key · ${me.value.version}`}</div></div>}
+        {me.value && <ProjectName who={me.value} />}
         <div class="tools">
           <button type="button" class="button plain icon" title={`Theme: ${theme.value}`} aria-label={`Theme: ${theme.value}`} onClick={nextTheme}><Icon name={theme.value === "light" ? "sun" : theme.value === "dark" ? "moon" : "system"} small /></button>
           <button type="button" class="button plain icon" title="Keys (?)" aria-label="Keys" onClick={() => setDialog("keys")}><Icon name="help" small /></button>

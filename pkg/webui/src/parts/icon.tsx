@@ -34,6 +34,7 @@ const paths = {
   rail: "M4 4h16v16H4z M9 4v16",
   help: "M12 12m-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0 M9.5 9.3a2.6 2.6 0 0 1 5 .7c0 1.7-2.5 2-2.5 3.6 M12 17h.01",
   start: "M5 4v16l14-8z",
+  project: "M12 3 3 8l9 5 9-5z M3 12.5l9 5 9-5 M3 17l9 5 9-5",
 } as const;
 
 export type IconName = keyof typeof paths;
