@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -221,4 +222,67 @@ func TestPostgresLogsAfterAKill(t *testing.T) {
 			t.Errorf("event %d: inputs %s, %v, want %s", i, e.Inputs, err, want)
 		}
 	}
+}
+
+// An evaluation and the model call whose response it names are stored at the same moment, and neither transaction sees the other. What
+// comes of the two afterwards finds that, and so does the next look of a server where nothing comes.
+func TestPostgresEvaluationBesideItsCall(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]string{"the call comes again": "call", "another evaluation comes": "evaluation", "a look at what waits": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place := newPostgresPlace(t)
+			s := place.Open(t, store.Options{})
+			p, err := s.EnsureProject(t.Context(), "default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			put := func(b event.Batch) {
+				t.Helper()
+				if err := s.Put(t.Context(), p.ID, b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			session, trace := uuid.New(), uuid.New()
+			incoming := func(kind event.Type, metadata string) event.Incoming {
+				span := uuid.New()
+				e := event.Incoming{TraceID: trace, SpanID: span, Event: event.Event{
+					ID: span, SessionID: session, Type: kind, Name: string(kind), Fixed: true, Metadata: json.RawMessage(metadata)}}
+				e.Complete(time.Now())
+				return e
+			}
+			judge, call := incoming(event.TypeTool, "{}"), incoming(event.TypeModel, `{"response_id":"r \"1\""}`)
+			verdict := func(of string) event.Batch {
+				return event.Batch{LogParts: []event.LogPart{{Kind: event.LogEvaluation, SpanID: judge.ID, TraceID: trace, Nanos: 1,
+					ResponseID: `r "1"`, Content: json.RawMessage(`{"name":"` + of + `","value":0.5}`)}}}
+			}
+			put(event.Batch{Events: []event.Incoming{judge}})
+			put(verdict("tone"))
+			place.Exec(t, `UPDATE log_part SET project_id = -1`)
+			put(event.Batch{Events: []event.Incoming{call}})
+			place.Exec(t, fmt.Sprintf(`UPDATE log_part SET project_id = %d`, p.ID))
+			want := `{"tone":0.5}`
+			switch again {
+			case "call":
+				put(event.Batch{Events: []event.Incoming{call}})
+			case "evaluation":
+				put(verdict("length"))
+				want = `{"length":0.5,"tone":0.5}`
+			default:
+				s.Tidy(t.Context())
+			}
+			for id, want := range map[uuid.UUID]string{judge.ID: "", call.ID: want} {
+				e, err := s.Event(t.Context(), p.ID, id)
+				if err != nil || !sameJSON(string(e.Metrics), want) {
+					t.Errorf("%s has the metrics %s, %v, want %s", e.Type, e.Metrics, err, want)
+				}
+			}
+		})
+	}
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	_, _ = json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)
+	return reflect.DeepEqual(x, y)
 }

@@ -158,14 +158,8 @@ func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err erro
 	// Taken off, so that the next round of apply only sees what composing adds.
 	a.w.responses, a.w.moved, a.tx.trees.responses = nil, nil, nil
 	for project, ids := range responses {
-		for part := range slices.Chunk(ids, sqldb.IDsPerQuery) {
-			args := []any{project}
-			for _, id := range part {
-				args = append(args, id)
-			}
-			if list, err = a.read(ctx, list, ` project_id = $1 AND `+sqldb.OneOf("response_id", 2, len(part)), args); err != nil {
-				return nil, err
-			}
+		if list, err = a.readByResponse(ctx, list, project, ids); err != nil {
+			return nil, err
 		}
 	}
 	for _, m := range moved {
@@ -177,4 +171,24 @@ func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err erro
 		}
 	}
 	return list, nil
+}
+
+// readByResponse adds the rows that name one of the responses.
+func (a *logMerge) readByResponse(ctx context.Context, list []*logRow, project int64, responses []string) (_ []*logRow, err error) {
+	for part := range slices.Chunk(responses, sqldb.IDsPerQuery) {
+		where, args := namedIn("", project, part)
+		if list, err = a.read(ctx, list, where, args); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// namedIn returns the condition that a row of log_part, under an alias, names one of the responses of a project.
+func namedIn(alias string, project int64, responses []string) (where string, args []any) {
+	args = []any{project}
+	for _, id := range responses {
+		args = append(args, id)
+	}
+	return " " + alias + "project_id = $1 AND " + sqldb.OneOf(alias+"response_id", 2, len(responses)), args
 }
