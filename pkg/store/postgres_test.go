@@ -185,12 +185,7 @@ func TestPostgresLogsAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(b event.Batch) {
-		t.Helper()
-		if err := s.Put(t.Context(), p.ID, b); err != nil {
-			t.Fatal(err)
-		}
-	}
+	put := puts(t, s, p.ID)
 	var events []uuid.UUID
 	for _, own := range []bool{false, true} {
 		span, trace := uuid.New(), uuid.New()
@@ -237,12 +232,7 @@ func TestPostgresEvaluationBesideItsCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put := func(b event.Batch) {
-				t.Helper()
-				if err := s.Put(t.Context(), p.ID, b); err != nil {
-					t.Fatal(err)
-				}
-			}
+			put := puts(t, s, p.ID)
 			session, trace := uuid.New(), uuid.New()
 			incoming := func(kind event.Type, metadata string) event.Incoming {
 				span := uuid.New()
@@ -285,4 +275,14 @@ func sameJSON(a, b string) bool {
 	var x, y any
 	_, _ = json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)
 	return reflect.DeepEqual(x, y)
+}
+
+// puts returns a function that stores a batch in a project.
+func puts(t *testing.T, s *store.Store, projectID int64) func(event.Batch) {
+	return func(b event.Batch) {
+		t.Helper()
+		if err := s.Put(t.Context(), projectID, b); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
@@ -206,8 +205,7 @@ func (s *Store) strayResponses(ctx context.Context, where string, args []any) (m
 		if err := scan(&k.project, &k.response, &metadata); err != nil {
 			return err
 		}
-		id, _ := rawjson.Text(rawjson.Get(metadata, "response_id"))
-		if (id != k.response || !rawjson.Null(rawjson.Get(metadata, event.DuplicateKey))) && len(stray) < expireSlice {
+		if id, duplicate := responseIn(metadata); (id != k.response || duplicate) && len(stray) < expireSlice {
 			stray[k] = true
 		}
 		return nil

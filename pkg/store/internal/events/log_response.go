@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -28,8 +29,14 @@ func (w *writing) noteResponse(project int64, response, before string) {
 }
 
 func responseOf(e *event.Event) string {
-	id, _ := rawjson.Text(rawjson.Get(e.Metadata, "response_id"))
+	id, _ := responseIn(e.Metadata)
 	return id
+}
+
+// responseIn returns the response id in an event's metadata, and whether another event stands for the call.
+func responseIn(metadata json.RawMessage) (id string, duplicate bool) {
+	id, _ = rawjson.Text(rawjson.Get(metadata, "response_id"))
+	return id, !rawjson.Null(rawjson.Get(metadata, event.DuplicateKey))
 }
 
 // responseRef is an event with a response id that evaluations may name.
@@ -105,8 +112,8 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 				large = append(large, ref.event)
 				return nil
 			}
-			id, _ := rawjson.Text(rawjson.Get(metadata, "response_id"))
-			ref.duplicate = !rawjson.Null(rawjson.Get(metadata, event.DuplicateKey))
+			var id string
+			id, ref.duplicate = responseIn(metadata)
 			note(id, ref)
 			return nil
 		})
@@ -119,7 +126,8 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 		if err != nil {
 			return err
 		}
-		note(responseOf(&e.Event), responseRef{id, e.Start, !rawjson.Null(rawjson.Get(e.Metadata, event.DuplicateKey))})
+		response, duplicate := responseIn(e.Metadata)
+		note(response, responseRef{id, e.Start, duplicate})
 	}
 	return nil
 }
