@@ -53,19 +53,26 @@ func run(ctx context.Context, s *ServerSpec, a *benchArgs) *Result {
 	return res
 }
 
+// openDir makes the folder of a server, if it is not there, below root. Servers may run as another user.
+func openDir(root, dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, d := range []string{root, dir} {
+		if err := os.Chmod(d, 0o777); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func measureServer(ctx context.Context, s *ServerSpec, a *benchArgs, res *Result) error {
 	dir := filepath.Join(a.root, s.Name)
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := openDir(a.root, dir); err != nil {
 		return err
-	}
-	// Servers may run as another user.
-	for _, d := range []string{a.root, dir} {
-		if err := os.Chmod(d, 0o777); err != nil {
-			return err
-		}
 	}
 	defer os.RemoveAll(dir)
 	sv := &testedServer{spec: s, dir: dir, log: filepath.Join(a.root, s.Name+".log")}

@@ -160,14 +160,8 @@ func (run *scaleRun) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := openDir(a.root, dir); err != nil {
 		return err
-	}
-	// Servers may run as another user.
-	for _, d := range []string{a.root, dir} {
-		if err := os.Chmod(d, 0o777); err != nil {
-			return err
-		}
 	}
 	if !a.keep {
 		defer os.RemoveAll(dir)

@@ -202,20 +202,27 @@ func TestCredentialWithoutProject(t *testing.T) {
 	}
 }
 
+// switched returns the credential of a key, and the one by which it acts in the project p-other.
+func switched(t *testing.T, e *authExtension, key string) (own, other mount.Credential) {
+	t.Helper()
+	own = signedIn(t, e, key)
+	other, err := e.SwitchProject(t.Context(), own.Value, "p-other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	actsIn(t, e, other.Value)
+	return own, other
+}
+
 func TestDeletedProject(t *testing.T) {
 	t.Parallel()
 	keys := withOther()
 	e, now, notices := start(t, keys, nil)
-	own := signedIn(t, e, notices[mount.TopicKey])
-	c, err := e.SwitchProject(t.Context(), own.Value, "p-other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	actsIn(t, e, c.Value)
+	own, c := switched(t, e, notices[mount.TopicKey])
 	audited := len(keys.audit)
 	kept := keys.projects
 	keys.change(func() { keys.projects = nil })
-	_, err = e.Resume(t.Context(), c.Value)
+	_, err := e.Resume(t.Context(), c.Value)
 	who, _ := project.CallerOf(err)
 	if fault.Of(err) != fault.Unauthorized || !strings.HasPrefix(err.Error(), "project: ") || who.KeyID != own.Identity.KeyID {
 		t.Errorf("%v of %q", err, who.KeyID)
@@ -245,12 +252,7 @@ func TestSwitchEndsWithTheKey(t *testing.T) {
 	t.Parallel()
 	keys := withOther()
 	e, now, notices := start(t, keys, nil)
-	own := signedIn(t, e, notices[mount.TopicKey])
-	c, err := e.SwitchProject(t.Context(), own.Value, "p-other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	actsIn(t, e, c.Value)
+	own, c := switched(t, e, notices[mount.TopicKey])
 	keys.change(func() { keys.keys[0].RevokedAt = *now })
 	for _, credential := range []string{own.Value, c.Value} {
 		if _, err := e.Resume(t.Context(), credential); fault.Of(err) != fault.Unauthorized {
@@ -269,12 +271,7 @@ func TestSwitchedRequestsCount(t *testing.T) {
 	one, burst := float64(1), int64(1)
 	keys.projects[0].Limits = project.Limits{RequestsPerSecond: &one, RequestBurst: &burst}
 	e, _, notices := start(t, keys, nil)
-	own := signedIn(t, e, notices[mount.TopicKey])
-	c, err := e.SwitchProject(t.Context(), own.Value, "p-other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	actsIn(t, e, c.Value)
+	own, c := switched(t, e, notices[mount.TopicKey])
 	if _, err := e.Resume(t.Context(), c.Value); fault.Of(err) != fault.Limited {
 		t.Errorf("over the limit: %v", err)
 	}
