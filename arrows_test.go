@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"pkg/store":                       {"pkg/store/internal/evalqueue", "pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/evalqueue":    {"pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/resource":     {"pkg/store/internal/events", "pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
-	"pkg/store/internal/events":       {"pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/store/internal/live", "pkg/store/internal/sessiontree", "pkg/store/internal/record", "pkg/store/internal/bloom", "pkg/store/lzh", "pkg/query", "nouns"},
+	"pkg/store/internal/events":       {"pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/store/internal/live", "pkg/store/internal/sessiontree", "pkg/store/internal/record", "pkg/store/internal/bloom", "pkg/query", "nouns"},
 	"pkg/store/internal/live":         {"pkg/event", "pkg/fault"},
 	"pkg/store/internal/writer":       {"pkg/store/internal/sqldb", "pkg/fault"},
 	"pkg/store/internal/sqldb":        {"pkg/fault"},

@@ -22,7 +22,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store"
-	"github.com/spangrove/spangrove/pkg/store/lzh"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
 )
 
 // filesWith lists the files of a directory that contain a text, with how often.
@@ -300,7 +300,7 @@ func rowsWith(t *testing.T, place postgresPlace, mark string) (found []string) {
 		for _, text := range texts {
 			raw := text
 			if c.Type == "bytea" {
-				if plain, err := lzh.Decode(text); err == nil {
+				if plain, err := record.Decompress(text); err == nil {
 					raw = plain
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// ErrDamaged is what Decode answers to bytes that Encode did not make.
+// ErrDamaged is what Decode answers to bytes that are no block.
 var ErrDamaged = errors.New("compressed block is damaged")
 
 // Decode gives back the text of a block. ErrDamaged if it is not whole.

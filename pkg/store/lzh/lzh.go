@@ -1,8 +1,6 @@
-// Package lzh compresses blocks of text: the matches are S2's, and what S2 leaves (the literal
-// text, and the descriptions of the matches) is Huffman coded in four streams, by kind. On
-// text of prompts and answers it comes within a few percent of zstd's first level in half its
-// time, and it is nearly as quick to read; both parts are libraries, with assembly where it
-// matters. docs/adr/002-chunk-compression.md has the measurement.
+// Package lzh reads blocks of text as the store compressed them before it wrote S2 and zstd (package record, ADR 013): the matches are
+// S2's, and what S2 leaves (the literal text, and the descriptions of the matches) is Huffman coded in four streams, by kind.
+// Nothing writes such blocks any more. They are read for the sake of stores that were made before.
 //
 // A block is
 //
@@ -31,11 +29,9 @@ import (
 )
 
 const (
-	format   = 0xB1
-	maxPart  = 128 << 10
-	minCoded = 48  // bytes from which on coding can win over its table
-	minFour  = 256 // bytes from which on four runs are quicker to read
-	// MaxBytes is the largest text Decode gives back. Callers of Encode stay below it.
+	format  = 0xB1
+	maxPart = 128 << 10
+	// MaxBytes is the largest text Decode gives back.
 	MaxBytes = 1 << 30
 )
 
@@ -51,8 +47,6 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // coder is the memory of one call, kept for the next.
 type coder struct {
-	block   []byte // as S2 has it
-	out     []byte
 	streams [nStreams][]byte
 	huff    huff0.Scratch
 }
@@ -72,22 +66,13 @@ const keepBytes = 1 << 20
 var coders = sync.Pool{New: func() any { return new(coder) }}
 
 func (c *coder) release() {
-	if cap(c.block) <= keepBytes && cap(c.streams[literals]) <= keepBytes {
+	if cap(c.streams[literals]) <= keepBytes {
 		coders.Put(c)
 	}
 }
 
-// slack is how far beyond its end a stream may be written: short runs are copied in one piece
-// of this size.
+// slack is how far beyond its end a text may be written: short runs are copied in one piece of this size.
 const slack = 16
-
-// grow gives b room for n bytes and slack, all of it in its length.
-func grow(b []byte, n int) []byte {
-	if cap(b) < n+slack {
-		return make([]byte, n+n/8+slack)
-	}
-	return b[:cap(b)]
-}
 
 // The kinds of S2's tags: their two lowest bits.
 const (
@@ -109,14 +94,4 @@ func literalLength(block []byte) (head, n int) {
 		n |= int(block[i]) << (8 * (i - 1))
 	}
 	return head, n + 1
-}
-
-// nearLength returns how many bytes the description of a copy has whose tag leaves the upper
-// bits of the offset 0. They all stay among the tags, since offset 0 makes of it a repeat of
-// the last offset, with the rest of its length behind it.
-func nearLength(tag, offset byte) int {
-	if offset != 0 {
-		return 2
-	}
-	return 2 + max(0, int(tag>>2&7)-4)
 }

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 )
@@ -11,6 +13,7 @@ var openTests = []test{
 	{"Open/again changes nothing", openAgain},
 	{"Open/projects", openProjects},
 	{"Open/a damaged chunk is an error", damagedChunk},
+	{"Open/a chunk of an earlier version", formerChunk},
 	{"Open/a missing chunk is an error", missingChunk},
 }
 
@@ -87,6 +90,22 @@ func damagedChunk(e *env) {
 		e.open(optionsNone)
 		e.refused(x.Name)
 	}
+}
+
+// formerChunk reads a chunk that was stored before S2 was (package lzh).
+func formerChunk(e *env) {
+	x := step("s", "x", 0)
+	x.Inputs = text(`{"q":"%s"}`, strings.Repeat("old text ", 40))
+	e.put(x)
+	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+	e.ok(e.s.Close(e.ctx))
+	e.place.Exec(e.T, `UPDATE chunk SET data = `+
+		e.place.Bytes("b1f40269981823155401f0027b2271223a226f6c64207465787420227d00082044110919005300080000"))
+	e.open(optionsNone)
+	e.holds(x)
+	e.update(event.Update{EventID: x.ID, Outputs: text(`{"a":1}`)})
+	x.Outputs = text(`{"a":1}`)
+	e.holds(x)
 }
 
 func missingChunk(e *env) {

@@ -12,7 +12,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
-	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // deleteSlice is how many events one transaction of a session's deletion takes, so that a
@@ -213,7 +212,7 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 			return err
 		}
 	}
-	if err := tx.insertChunks(ctx, []record.Chunk{{ID: id, Day: old.Day, Z: lzh.Encode(nil, packed)}}); err != nil {
+	if err := tx.insertChunks(ctx, []record.Chunk{{ID: id, Day: old.Day, Z: record.Compress(packed)}}); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)

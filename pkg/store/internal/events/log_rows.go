@@ -11,7 +11,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
-	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // Log records bring parts of an event that its span does not have: prompts, answers, exceptions, results of evaluations. They
@@ -60,7 +59,7 @@ func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 		// sent again. 16 of the 32 bytes are kept, in a column of ids.
 		sum := sha256.Sum256(raw[r])
 		copy(r.hash[:], sum[:])
-		r.z = lzh.Encode(nil, raw[r])
+		r.z = record.Compress(raw[r])
 	}
 	// Without an order, two transactions that insert the same rows in different orders could wait for each other.
 	slices.SortFunc(rows, compareLogRows)

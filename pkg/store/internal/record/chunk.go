@@ -5,12 +5,10 @@ package record
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
-	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // A chunk is a compressed block of records, one an event. A record is a list of fields, each a tag
@@ -163,20 +161,11 @@ func RawBuffer(size int) []byte {
 
 // Compress closes the chunk: Z is what is stored, and Raw is gone.
 func (c *Chunk) Compress() {
-	c.Z = lzh.Encode(nil, c.Raw)
+	c.Z = Compress(c.Raw)
 	if cap(c.Raw) <= 2*ChunkBytes {
 		rawBuffers.Put(c.Raw) //nolint:staticcheck // a slice header a chunk is little
 	}
 	c.Raw = nil
-}
-
-// Decompress returns the records of a chunk as it is stored.
-func Decompress(z []byte) ([]byte, error) {
-	raw, err := lzh.Decode(z)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return raw, nil
 }
 
 // Chunk is one row of payload.
