@@ -99,6 +99,9 @@ type Event struct {
 	// Wrapper, Duplicate and Filled are set on an event that is corrected (Correct): its sender reported it as
 	// a model call, the store marked it as a duplicate, and it holds what others know.
 	Wrapper, Duplicate, Filled bool
+	// PayloadExpired is set if a rule of retention has removed the payload (Inputs, Outputs, Config and ColdMetadata), and
+	// the event got none since.
+	PayloadExpired bool
 	// DerivedError is set if Error, of a session event, is that of its session's first failed root.
 	DerivedError bool
 }

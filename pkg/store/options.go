@@ -32,6 +32,8 @@ type Options struct {
 	Writers int
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
 	Limits *project.Bounds
+	// Retention is the rule of projects that set none of their own. Default: everything is kept.
+	Retention project.RetentionRule
 	// Window is when events may begin. A span outside of it is stored at the time it arrived; any
 	// other event is refused as fault.Invalid. Default event.DefaultWindow.
 	Window event.Window

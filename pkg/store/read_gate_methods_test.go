@@ -103,17 +103,17 @@ var otherMethods = map[string][]string{
 	},
 	"reads by connections of its own, for keys and ingestion": {
 		"HasAdminKey", "KeyByHash", "KeyByID", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
-		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart", "Watch",
+		"DefaultProject", "StoredBytes", "Retention", "CheckStored", "CheckStart", "Watch",
 	},
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
-		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Spend",
+		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Retain", "Spend",
 	},
 	"writes": {
 		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
 		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
 		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
-		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "CreateMetric", "UpdateMetric",
+		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "UpdateMetric",
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
 		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",

@@ -88,6 +88,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		Logger:          o.Logger,
 		Now:             o.Now,
 		Limits:          o.Limits,
+		Retention:       o.Retention,
 		AuditRetention:  o.AuditRetention,
 		AuditMaxEntries: o.AuditMaxEntries,
 	})

@@ -30,6 +30,8 @@ type Commit struct {
 	put    *writing          // the batches
 	live   *live.Changes     // sessions that changed, for those who watch them; nil if nobody does
 
+	payloads map[int64]float64 // when the earliest events began that got a payload, by project
+
 	recount recount // what memory counts and is to be counted anew
 }
 
@@ -79,6 +81,8 @@ func (s *Store) beginCommit(tx sqldb.Tx, writer int, again bool) *Commit {
 		Counts: eventCounts{},
 		put:    &writing{s: s, force: again},
 		live:   s.live.Collect(),
+
+		payloads: map[int64]float64{},
 	}
 }
 
@@ -87,6 +91,9 @@ func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
 	for _, h := range heads {
 		c.Counts.add(h.project, h.ev.Type, 1)
 		c.Counts.Stored(h.project, h.bytes())
+		if h.chunk != nil {
+			c.storedPayload(h.project, h.ev.Start)
+		}
 	}
 	return c.insertHeads(ctx, heads)
 }
@@ -142,5 +149,6 @@ func (c *Commit) Publish() {
 	c.trees.publish()
 	c.fields.publish()
 	c.s.usage.committed(c.Counts)
+	c.s.swept.late(c.payloads)
 	c.s.live.Publish(c.live)
 }

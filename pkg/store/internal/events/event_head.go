@@ -25,6 +25,7 @@ const (
 	flagInputs     = 1 << 18 // it has inputs
 	flagOutputs    = 1 << 19 // it has outputs
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
+	flagExpired    = 1 << 21 // its payload was removed by a rule of retention
 )
 
 // head is one row of table event, and what the writer needs to know of the event besides.
@@ -250,7 +251,15 @@ func flagsOf(e *event.Event) (flags int) {
 	if e.Fixed {
 		flags |= flagFixed
 	}
+	if e.PayloadExpired && !hasPayload(e) {
+		flags |= flagExpired
+	}
 	return flags
+}
+
+// hasPayload reports whether an event has anything that a rule of retention removes as its payload.
+func hasPayload(e *event.Event) bool {
+	return len(e.Inputs)+len(e.Outputs)+len(e.Config)+len(e.ColdMetadata) > 0
 }
 
 // contentFlag returns the flag of the spill column for the content of a model call.

@@ -51,6 +51,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 				return err
 			}
 			chunk, off = &id, h.off
+			tx.storedPayload(project, now.Start)
 		}
 	}
 	var parent any

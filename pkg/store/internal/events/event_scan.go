@@ -127,7 +127,7 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 	e.DurationGiven = r.Spill&flagDuration != 0
 	e.Fixed, e.Named = r.Spill&flagFixed != 0, r.Spill&flagNamed != 0
 	e.Wrapper, e.Duplicate, e.Filled = r.Spill&sessiontree.FlagWrapper != 0, r.Spill&sessiontree.FlagDuplicate != 0, r.Spill&sessiontree.FlagFilled != 0
-	e.DerivedError = r.Spill&flagRootError != 0
+	e.DerivedError, e.PayloadExpired = r.Spill&flagRootError != 0, r.Spill&flagExpired != 0
 	return &r, nil
 }
 

@@ -110,6 +110,7 @@ type Store struct {
 	logCounts  logCounts
 	aliases    *aliasFlag
 	usage      *usage
+	swept      sweptPayloads
 	days       []projectDay // whose filters are to be built
 }
 
@@ -132,6 +133,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},
 		usage:      newUsage(),
+		swept:      sweptPayloads{before: map[int64]float64{}},
 	}
 	if n, shared := db.(live.Notifier); shared {
 		s.relay = live.NewRelay(s.live, n, o.Logger)

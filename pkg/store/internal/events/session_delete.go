@@ -216,6 +216,9 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		tx.live.Add(project, session, event.ChangeEvent)
 		return true, judges, nil
 	}
+	if err := s.forgetTraces(ctx, tx, project, session); err != nil {
+		return false, nil, err
+	}
 	// Log parts go before the rows of traces, which say which parts are the session's. Aliases go too: an id that
 	// had led here leads nowhere, and a later trace with it begins a session of its own.
 	for _, stmt := range []string{
@@ -232,6 +235,17 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		}
 	}
 	tx.dropped(project, session)
-	s.traces.Purge() // rare, and the cache fills again
 	return false, judges, nil
+}
+
+// forgetTraces drops the traces of a session from the cache, before their rows go.
+func (s *Store) forgetTraces(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
+	return sqldb.Each(ctx, tx, `SELECT trace_id
+		FROM trace
+		WHERE project_id = $1 AND session_id = $2`, []any{project, tx.ID(session)}, func(scan func(...any) error) error {
+		var trace uuid.UUID
+		err := scan(sqldb.ScanID(&trace))
+		s.traces.Remove(traceKey{project, trace})
+		return err
+	})
 }

@@ -31,9 +31,10 @@ import (
 type Options struct {
 	Logger          *zap.Logger
 	Now             func() time.Time
-	Limits          *project.Bounds // of projects that set none of their own
-	AuditRetention  time.Duration   // how long entries of the audit log are kept
-	AuditMaxEntries int64           // bound on the entries of the audit log
+	Limits          *project.Bounds       // of projects that set none of their own
+	Retention       project.RetentionRule // of projects that set none of their own
+	AuditRetention  time.Duration         // how long entries of the audit log are kept
+	AuditMaxEntries int64                 // bound on the entries of the audit log
 }
 
 // Store holds resources in a database. It is safe for concurrent use.
@@ -44,6 +45,7 @@ type Store struct {
 	purges    *purges
 	keys      changeCounter
 	limits    *limitCache
+	retention *retention
 	audit     *auditNotes
 	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
 
@@ -58,6 +60,7 @@ func New(db sqldb.DB, e *events.Store, o Options) *Store {
 		options:   o,
 		purges:    newPurges(),
 		limits:    newLimits(),
+		retention: newRetention(),
 		audit:     &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}},
 		datasetMu: make(chan struct{}, 1),
 	}
@@ -83,4 +86,5 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	}
 	work.Go(func() { s.writingAudit(ctx) })
 	work.Go(func() { s.purge(ctx) })
+	work.Go(func() { s.retaining(ctx) })
 }
