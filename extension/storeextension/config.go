@@ -54,6 +54,9 @@ type Config struct {
 	// Limits are those of projects that have none of their own.
 	Limits LimitsConfig `mapstructure:"limits"`
 
+	// Retention is the rule of projects that have none of their own.
+	Retention RetentionConfig `mapstructure:"retention"`
+
 	// Audit is how long the audit log is kept.
 	Audit AuditConfig `mapstructure:"audit"`
 
@@ -114,6 +117,19 @@ type LimitsConfig struct {
 func (c *LimitsConfig) Validate() error {
 	b := project.Bounds(*c)
 	return b.Validate()
+}
+
+// RetentionConfig is for how long events are kept of a project that has no rule of its own; project.RetentionRule says what each
+// of them means. 0, the default of all, keeps for good.
+type RetentionConfig struct {
+	EventDays   int64 `mapstructure:"event_days"`
+	PayloadDays int64 `mapstructure:"payload_days"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *RetentionConfig) Validate() error {
+	r := project.RetentionRule(*c)
+	return r.Validate()
 }
 
 // AuditConfig bounds the audit log.

@@ -20,6 +20,7 @@ func TestConfig(t *testing.T) {
 	sqlite.SQLite = SQLiteConfig{Directory: "/var/lib/spangrove", Synchronous: "normal"}
 	sqlite.QueueBytes, sqlite.PendingTTL, sqlite.MaxPending = 1<<20, time.Hour, 10
 	sqlite.Limits.RequestsPerSecond, sqlite.Limits.StoredBytes = 12.5, 0
+	sqlite.Retention = RetentionConfig{EventDays: 90, PayloadDays: 30}
 	postgres := createDefaultConfig().(*Config)
 	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", Writers: 2}
 
@@ -52,6 +53,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/queue", wantErr: "queue_bytes: must be at least 1048576, not 5"},
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},
 		{id: "spangrove_store/limits", wantErr: "limits: byte_burst: must be between 0 and 9007199254740992"},
+		{id: "spangrove_store/retention", wantErr: "retention: payload_days: must not be more than event_days, which is 30"},
 		{id: "spangrove_store/values", wantErr: "reads: value_events: must be between 1 and 1000000, not 0"},
 		{id: "spangrove_store/pending", wantErr: "max_pending: must be between 1 and 10000000, not 0"},
 	} {

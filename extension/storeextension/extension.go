@@ -62,6 +62,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 	}
 	options := store.Options{
 		Limits:      &limits,
+		Retention:   project.RetentionRule(e.cfg.Retention),
 		Window:      window,
 		ReadTimeout: e.cfg.Reads.Timeout,
 		ReadShare:   e.cfg.Reads.Share,

@@ -21,6 +21,7 @@ const (
 	ProjectDelete = "project.delete"
 	ProjectSwitch = "project.switch" // a browser acts in another project from now on
 	LimitsSet     = "limits.set"
+	RetentionSet  = "retention.set"
 
 	ProviderSet    = "provider.set"
 	ProviderDelete = "provider.delete"
@@ -44,7 +45,8 @@ const (
 func Actions() []string {
 	return []string{
 		ChartDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
-		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete, RunDelete,
+		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
+		RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }

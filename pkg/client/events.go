@@ -44,6 +44,8 @@ type Event struct {
 	Feedback       Object   `json:"feedback,omitempty"`
 	UserProperties Object   `json:"user_properties,omitempty"`
 
+	PayloadExpired bool `json:"payload_expired,omitempty"` // a rule of retention has removed Inputs, Outputs and Config
+
 	Snippets []Snippet `json:"snippets,omitempty"` // of a search that asked for them
 }
 

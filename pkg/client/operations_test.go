@@ -143,6 +143,8 @@ var methods = map[string]string{
 	"deleteProject":      "Projects.Delete",
 	"getLimits":          "Projects.Limits",
 	"setLimits":          "Projects.SetLimits",
+	"getRetention":       "Projects.Retention",
+	"setRetention":       "Projects.SetRetention",
 	"listKeys":           "Keys.List",
 	"createDataPlaneKey": "Keys.Create",
 	"createIngestionKey": "Keys.CreateIngestion",

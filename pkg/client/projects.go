@@ -108,18 +108,54 @@ func (s *ProjectService) Limits(ctx context.Context, id string) (*ProjectLimits,
 // SetLimits sets the limits of a project that are not nil, gives those that are named in reset
 // (such as stored_bytes) back to the server's default, and leaves the others as they are.
 func (s *ProjectService) SetLimits(ctx context.Context, id string, l Limits, reset ...string) (*ProjectLimits, error) {
+	body, err := change(&l, reset)
+	if err != nil {
+		return nil, err
+	}
+	return one[ProjectLimits](ctx, s.c, Request{Method: http.MethodPut, Path: path("projects", id, "limits"), Body: body, Repeatable: true})
+}
+
+// Retention says for how many whole days, in UTC and beside today, events are kept. nil is not set, so that the server's
+// default holds; 0 keeps for good.
+type Retention struct {
+	EventDays   *int64 `json:"event_days,omitempty"`   // sessions with all their events, from the last one on
+	PayloadDays *int64 `json:"payload_days,omitempty"` // inputs, outputs, config and attributes of each event
+}
+
+// ProjectRetention is the rule of a project.
+type ProjectRetention struct {
+	ProjectID string    `json:"project_id"`
+	Own       Retention `json:"retention"` // what was set for it
+	Effective Retention `json:"effective"` // all of it, with the server's defaults
+}
+
+// Retention reads for how long a project's events are kept.
+func (s *ProjectService) Retention(ctx context.Context, id string) (*ProjectRetention, error) {
+	return one[ProjectRetention](ctx, s.c, Request{Method: http.MethodGet, Path: path("projects", id, "retention"), Repeatable: true})
+}
+
+// SetRetention sets what of a project's rule is not nil, gives those members that are named in reset (such as event_days) back to the
+// server's default, and leaves the others as they are. What the rule does not keep is removed in the background, and
+// cannot be brought back.
+func (s *ProjectService) SetRetention(ctx context.Context, id string, r Retention, reset ...string) (*ProjectRetention, error) {
+	body, err := change(&r, reset)
+	if err != nil {
+		return nil, err
+	}
+	return one[ProjectRetention](ctx, s.c, Request{Method: http.MethodPut, Path: path("projects", id, "retention"), Body: body, Repeatable: true})
+}
+
+// change returns the members of v that are set, and null for those that are named in reset.
+func change(v any, reset []string) (map[string]any, error) {
 	body := map[string]any{}
 	for _, name := range reset {
 		body[name] = nil
 	}
-	text, err := json.Marshal(&l)
+	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &body); err != nil {
-		return nil, err
-	}
-	return one[ProjectLimits](ctx, s.c, Request{Method: http.MethodPut, Path: path("projects", id, "limits"), Body: body, Repeatable: true})
+	return body, json.Unmarshal(text, &body)
 }
 
 // Delete deletes a project with its keys and all its data.

@@ -682,6 +682,13 @@ func useProjects(t *testing.T, c *client.Client) {
 	equal(t, "limits", limits.Own, client.Limits{EvaluationSlots: client.Ptr(int64(2)), StoredBytes: client.Ptr(int64(1e9))})
 	equal(t, "limits read", must(c.Projects.Limits(ctx, p.ID))(t), limits)
 
+	rule := must(c.Projects.SetRetention(ctx, p.ID, client.Retention{EventDays: client.Ptr(int64(90)), PayloadDays: client.Ptr(int64(30))}))(t)
+	equal(t, "rule", rule.Own, client.Retention{EventDays: client.Ptr(int64(90)), PayloadDays: client.Ptr(int64(30))})
+	rule = must(c.Projects.SetRetention(ctx, p.ID, client.Retention{}, "payload_days"))(t)
+	equal(t, "rule", rule.Own, client.Retention{EventDays: client.Ptr(int64(90))})
+	equal(t, "payload is kept", *rule.Effective.PayloadDays, 0)
+	equal(t, "rule read", must(c.Projects.Retention(ctx, p.ID))(t), rule)
+
 	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
 	reader := must(c.Keys.Create(ctx, p.ID, client.KeyInput{Name: "reader", Scope: client.ScopeRead, ExpiresAt: expires}))(t)
 	equal(t, "scope", reader.Scope, client.ScopeRead)
@@ -728,7 +735,7 @@ func useProjects(t *testing.T, c *client.Client) {
 		}
 	}
 	equal(t, "audit", done, []string{"project.delete SUCCESS", "sign_in KEY_NOT_IN_FORCE", "key.revoke SUCCESS", "key.create SUCCESS", "key.create SUCCESS",
-		"limits.set SUCCESS", "limits.set SUCCESS", "project.update SUCCESS", "project.create SUCCESS"})
+		"retention.set SUCCESS", "retention.set SUCCESS", "limits.set SUCCESS", "limits.set SUCCESS", "project.update SUCCESS", "project.create SUCCESS"})
 	equal(t, "audit of one action", must(c.Audit.List(ctx, client.AuditQuery{Action: "key.create", ProjectID: p.ID}))(t).Total, 2)
 }
 

@@ -48,6 +48,7 @@ var audited = map[string]auditRule{
 	"updateProject":       {action: audit.ProjectUpdate, answer: []string{"id"}},
 	"deleteProject":       {action: audit.ProjectDelete, answer: []string{"deleted"}, query: []string{"project_id", "name"}},
 	"setLimits":           {action: audit.LimitsSet, path: []string{"id"}},
+	"setRetention":        {action: audit.RetentionSet, path: []string{"id"}},
 	"setProvider":         {action: audit.ProviderSet, path: []string{"name"}},
 	"deleteProvider":      {action: audit.ProviderDelete, path: []string{"name"}},
 	"deleteSession":       {action: audit.SessionDelete, path: []string{"id"}},

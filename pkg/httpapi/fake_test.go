@@ -116,6 +116,7 @@ type unfaked interface {
 	httpapi.Projects
 	httpapi.Keys
 	httpapi.Limits
+	httpapi.Retention
 	httpapi.Audit
 }
 

@@ -356,10 +356,10 @@ func TestDocsListEveryRoute(t *testing.T) {
 	}
 }
 
-// Whatever deletes, and whatever changes keys, providers, projects and limits, has an entry in the audit log.
+// Whatever deletes, and whatever changes keys, providers, projects, limits and rules of retention, has an entry in the audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|\w*api_keys)|/providers)(/\{\w+\})?$`)
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers)(/\{\w+\})?$`)
 	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)

@@ -95,6 +95,7 @@ type Store interface {
 	Projects
 	Keys
 	Limits
+	Retention
 	Audit
 	mount.Projects // DefaultProject is whose the data is on a server without keys
 }

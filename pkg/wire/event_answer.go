@@ -63,6 +63,9 @@ func appendFields(dst []byte, e *event.Event, p *project.Project, want query.Pro
 	f.json("metrics", e.Metrics, "{}")
 	f.json("feedback", e.Feedback, "{}")
 	f.json("user_properties", e.UserProperties, "{}")
+	if e.PayloadExpired && f.key("payload_expired") {
+		f.dst = append(f.dst, "true"...)
+	}
 	return f.dst
 }
 

@@ -36,6 +36,8 @@ func (a *app) projects() *cobra.Command {
 		a.projectDelete(),
 		a.projectLimits(),
 		a.projectSetLimits(),
+		a.projectRetention(),
+		a.projectSetRetention(),
 	)
 }
 
@@ -125,6 +127,52 @@ func (a *app) projectSetLimits() *cobra.Command {
 		bound("stored-bytes", "stored_bytes", "bytes that may be stored"),
 		bound("evaluation-slots", "evaluation_slots", "evaluations that may run at once"),
 		bound("judge-usd", "judge_usd_per_day", "US dollars that its judges may cost a UTC day"),
+	)
+	return cmd
+}
+
+func (a *app) projectRetention() *cobra.Command {
+	return command("retention PROJECT", "Show for how long a project's events are kept, by its own rule and by the server's default", `
+		spangrove projects retention support
+		spangrove projects retention support --output json`,
+		func(ctx context.Context, args []string) error {
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, get(path("projects", id, "retention")))
+			if err != nil {
+				return err
+			}
+			return a.one(answer)
+		})
+}
+
+func (a *app) projectSetRetention() *cobra.Command {
+	var b *requestBody
+	cmd := command("set-retention PROJECT", "Set for how long a project's events are kept", `
+		spangrove projects set-retention support --event-days 90 --payload-days 30
+		spangrove projects set-retention support --payload-days default`,
+		func(ctx context.Context, args []string) error {
+			text, err := b.build()
+			if err != nil {
+				return err
+			}
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, put(path("projects", id, "retention"), text))
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "set the retention of %s", clean(args[0]))
+		})
+	cmd.Long = "What is left out stays as it is. 0 keeps for good, \"default\" gives it back to the server. What the rule does not keep is " +
+		"removed in the background, and cannot be brought back."
+	b = bodyOf(cmd,
+		bound("event-days", "event_days", "days for which sessions are kept, from their last event on"),
+		bound("payload-days", "payload_days", "days for which inputs, outputs, config and attributes of events are kept"),
 	)
 	return cmd
 }

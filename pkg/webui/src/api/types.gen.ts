@@ -220,6 +220,8 @@ export interface EventFields {
   metrics?: Record<string, unknown>;
   feedback?: Record<string, unknown>;
   user_properties?: Record<string, unknown>;
+  /** inputs, outputs and config were removed by a rule of retention; left out otherwise */
+  payload_expired?: true;
 }
 
 export interface EventPreview {

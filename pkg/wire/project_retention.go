@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeRetention reads the body of a change of a project's rule of retention: an object of its members by their names. What is
+// left out stays as it is, and null resets a member to the server's default. Errors, also those of the change that
+// it returns, are fault.Invalid naming the field. The change is a function since the rule that it applies to is read in the
+// transaction that writes it.
+func DecodeRetention(body []byte) (change func(*project.Retention) error, err error) {
+	object, _, err := DecodeObject(body)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]*float64{}
+	for key, raw := range rawjson.Object(object) {
+		values[key] = nil
+		if rawjson.Null(raw) {
+			continue
+		}
+		f, err := readDouble(raw)
+		if err != nil {
+			return nil, fault.In(key, err)
+		}
+		values[key] = &f
+	}
+	change = func(r *project.Retention) error {
+		for name, v := range values {
+			if err := r.Set(name, v); err != nil {
+				return fault.In(name, err)
+			}
+		}
+		return nil
+	}
+	return change, change(&project.Retention{}) // all that can be wrong with each of them
+}
+
+// RetentionAnswer returns the rule of a project: what was set for it, and what applies.
+func RetentionAnswer(p *project.Project, own *project.Retention, effective *project.RetentionRule) (json.RawMessage, error) {
+	set, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	all, err := json.Marshal(effective)
+	if err != nil {
+		return nil, err
+	}
+	var b rawjson.Builder
+	b.String("project_id", p.PublicID)
+	b.Raw("retention", set)
+	b.Raw("effective", all)
+	return b.Bytes(), nil
+}
