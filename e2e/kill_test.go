@@ -11,12 +11,21 @@ import (
 // TestKill kills the server with SIGKILL at random moments under load, starts it
 // again on what it left behind, and reads back every event that was acknowledged.
 func TestKill(t *testing.T) {
-	kills := map[string]int{"sqlite": 20, "postgres": 5}
+	kill(t, map[string]int{"sqlite": 20, "postgres": 5})
+}
+
+// TestKillWhilePacking does the same while payloads are packed at once, so that many kills come in between.
+func TestKillWhilePacking(t *testing.T) {
+	kill(t, map[string]int{"sqlite": 20, "postgres": 5}, "--set=extensions::spangrove_store::pack_after=1ms")
+}
+
+// kill kills a server so many times by database, which has further arguments.
+func kill(t *testing.T, kills map[string]int, args ...string) {
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		n := harness.Count(t, "SPANGROVE_E2E_KILLS", kills[st.Name])
 		seed := harness.Seed(t)
 		r := rand.New(rand.NewPCG(seed, 0))
-		srv := harness.Start(t, harness.Options{Store: st})
+		srv := harness.Start(t, harness.Options{Store: st, Args: args})
 		var all []fact
 		for i := range n {
 			l := newLedger()

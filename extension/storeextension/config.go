@@ -51,6 +51,10 @@ type Config struct {
 	// give way. Default 100000, at most 10000000.
 	MaxPending int `mapstructure:"max_pending"`
 
+	// PackAfter is how long nothing must have been stored of a session before its payloads are compressed again, together and
+	// better, in the background. Default 10m; 0s: never.
+	PackAfter time.Duration `mapstructure:"pack_after"`
+
 	// Limits are those of projects that have none of their own.
 	Limits LimitsConfig `mapstructure:"limits"`
 
@@ -65,6 +69,14 @@ type Config struct {
 
 	// Reads bounds what reading may take from ingestion and from other projects.
 	Reads ReadsConfig `mapstructure:"reads"`
+}
+
+// packAfter is PackAfter as the store takes it.
+func (c *Config) packAfter() time.Duration {
+	if c.PackAfter == 0 {
+		return -1 // never
+	}
+	return c.PackAfter
 }
 
 // ReadsConfig bounds reads.
@@ -214,6 +226,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("queue_bytes: must be at least %d, not %d", minQueueBytes, c.QueueBytes)
 	case c.PendingTTL <= 0:
 		return fmt.Errorf("pending_ttl: must be more than 0s, not %s", c.PendingTTL)
+	case c.PackAfter < 0:
+		return fmt.Errorf("pack_after: must be at least 0s, not %s", c.PackAfter)
 	case c.MaxPending < 1 || c.MaxPending > maxMaxPending:
 		return fmt.Errorf("max_pending: must be between 1 and %d, not %d", maxMaxPending, c.MaxPending)
 	}

@@ -27,6 +27,9 @@ func TestConfig(t *testing.T) {
 	times := createDefaultConfig().(*Config)
 	times.StartTime = StartTimeConfig{Oldest: "2001-02-03", Ahead: 720 * time.Hour}
 
+	rested := createDefaultConfig().(*Config)
+	rested.PackAfter = 90 * time.Second
+
 	audited := createDefaultConfig().(*Config)
 	audited.Audit = AuditConfig{Retention: 24 * time.Hour, MaxEntries: 5000}
 
@@ -54,6 +57,8 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},
 		{id: "spangrove_store/limits", wantErr: "limits: byte_burst: must be between 0 and 9007199254740992"},
 		{id: "spangrove_store/retention", wantErr: "retention: payload_days: must not be more than event_days, which is 30"},
+		{id: "spangrove_store/pack", wantErr: "pack_after: must be at least 0s, not -1s"},
+		{id: "spangrove_store/rest", want: rested, place: "./spangrove-data"},
 		{id: "spangrove_store/values", wantErr: "reads: value_events: must be between 1 and 1000000, not 0"},
 		{id: "spangrove_store/pending", wantErr: "max_pending: must be between 1 and 10000000, not 0"},
 	} {

@@ -74,6 +74,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		QueueBytes:  e.cfg.QueueBytes,
 		PendingTTL:  e.cfg.PendingTTL,
 		MaxPending:  e.cfg.MaxPending,
+		PackAfter:   e.cfg.packAfter(),
 		Writers:     e.cfg.Postgres.Writers,
 
 		AuditRetention:  e.cfg.Audit.Retention,

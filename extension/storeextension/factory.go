@@ -36,6 +36,7 @@ func createDefaultConfig() component.Config {
 		QueueBytes: defaultQueueBytes,
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
+		PackAfter:  store.DefaultPackAfter,
 		Limits:     LimitsConfig(project.DefaultBounds()),
 		Reads: ReadsConfig{
 			Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait, ValueEvents: store.DefaultValueEvents,

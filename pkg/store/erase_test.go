@@ -300,15 +300,49 @@ func rowsWith(t *testing.T, place postgresPlace, mark string) (found []string) {
 		for _, text := range texts {
 			raw := text
 			if c.Type == "bytea" {
-				if plain, err := record.Decompress(text); err == nil {
-					raw = plain
-				}
+				raw = plainOf(text)
 			}
 			if bytes.Contains(raw, []byte(mark)) {
 				found = append(found, c.Table+"."+c.Column)
 				break
 			}
 		}
+	}
+	return found
+}
+
+// plainOf returns the text of a chunk or a pack; what is neither, as it is.
+func plainOf(z []byte) []byte {
+	if plain, err := record.Decompress(z); err == nil {
+		return plain
+	}
+	if _, plain, err := record.DecompressPack(z); err == nil {
+		return plain
+	}
+	return z
+}
+
+// chunksWith reports chunks and packs whose text has the mark.
+func (p sqlitePlace) chunksWith(t *testing.T, mark string) (found []string) {
+	t.Helper()
+	db := p.db(t)
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), `SELECT data FROM chunk`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var z []byte
+		if err := rows.Scan(&z); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(plainOf(z), []byte(mark)) {
+			found = append(found, fmt.Sprintf("a chunk of %d bytes", len(z)))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
 	}
 	return found
 }
@@ -341,7 +375,7 @@ func TestErasedEach(t *testing.T) {
 	}
 	erasedEach(t, s, before, func() []string {
 		waitErased(t, place)
-		return filesWith(t, place.dir, []byte(mark))
+		return append(filesWith(t, place.dir, []byte(mark)), place.chunksWith(t, mark)...)
 	})
 }
 
@@ -390,6 +424,21 @@ func erasedEach(t *testing.T, s *store.Store, before func(), found func() []stri
 	ok(err)
 	if !slices.Contains(list.Keys, event.Key{Type: event.TypeTool, Name: "tool 0 kept", Path: "metadata.kept0.of kept"}) || !slices.Contains(list.Datasets, "set kept") {
 		t.Errorf("the field index lost what stays: %+v", list)
+	}
+
+	// Out of a pack that others share: an event, and the rest of its session.
+	packed := marked(mark, uuid.New(), 8)
+	for i := range packed {
+		ok(s.Put(t.Context(), p.ID, event.Batch{Events: packed[i : i+1]}))
+	}
+	ok(s.Pack(t.Context()))
+	ok(s.DeleteEvent(t.Context(), p.ID, packed[3].ID))
+	ok(s.DeleteSession(t.Context(), p.ID, packed[0].SessionID))
+	gone("a packed session")
+	for i := range kept {
+		if _, err := s.Event(t.Context(), p.ID, kept[i].ID); err != nil {
+			t.Errorf("an event of the same pack: %v", err)
+		}
 	}
 
 	runName := mark

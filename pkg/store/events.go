@@ -56,4 +56,6 @@ type EventStore interface {
 	RecordSecret(ctx context.Context) ([]byte, error)
 	// Recount counts what a project has stored from its rows. It reads all of them.
 	Recount(ctx context.Context, projectID int64) error
+	// Pack compresses again what waits for that, which is otherwise done once a session is at rest (Options.PackAfter).
+	Pack(ctx context.Context) error
 }

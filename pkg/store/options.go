@@ -55,6 +55,9 @@ type Options struct {
 	// IDFilterBytes bounds the Bloom filters of event ids; past it, ids of the days with the most are
 	// looked up instead. Default 64 MiB, for the ids of about 35 million events.
 	IDFilterBytes int
+	// PackAfter is how long nothing must have been stored of a session before its payloads are compressed again, together and
+	// better. Negative: never. Default 10 minutes.
+	PackAfter time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -65,6 +68,7 @@ const (
 	DefaultReadShare   = 4
 	DefaultReadWait    = 10 * time.Second
 	DefaultValueEvents = 50_000
+	DefaultPackAfter   = 10 * time.Minute
 )
 
 // Bounds of what waits.
@@ -122,6 +126,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.IDFilterBytes == 0 {
 		o.IDFilterBytes = defaultIDFilterBytes
+	}
+	if o.PackAfter == 0 {
+		o.PackAfter = DefaultPackAfter
 	}
 	if o.Now == nil {
 		o.Now = time.Now

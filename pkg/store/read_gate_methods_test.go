@@ -107,7 +107,7 @@ var otherMethods = map[string][]string{
 	},
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
-		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Retain", "Spend",
+		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Retain", "Pack", "Spend",
 	},
 	"writes": {
 		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",

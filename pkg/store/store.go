@@ -82,6 +82,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		ReadShare:     o.ReadShare,
 		ReadWait:      o.ReadWait,
 		ValueEvents:   o.ValueEvents,
+		PackAfter:     o.PackAfter,
 	}, hooks)
 	s.events = e
 	s.resources = resource.New(db, e, resource.Options{

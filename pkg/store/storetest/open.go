@@ -92,15 +92,19 @@ func damagedChunk(e *env) {
 	}
 }
 
-// formerChunk reads a chunk that was stored before S2 was (package lzh).
+// formerBlock is the record of an event whose inputs are {"q": formerText}, as it was stored before S2 was (package lzh).
+const formerBlock = "b1f40269981823155401f0027b2271223a226f6c64207465787420227d00082044110919005300080000"
+
+var formerText = strings.Repeat("old text ", 40)
+
+// formerChunk reads a chunk of an earlier version.
 func formerChunk(e *env) {
 	x := step("s", "x", 0)
-	x.Inputs = text(`{"q":"%s"}`, strings.Repeat("old text ", 40))
+	x.Inputs = text(`{"q":"%s"}`, formerText)
 	e.put(x)
 	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
 	e.ok(e.s.Close(e.ctx))
-	e.place.Exec(e.T, `UPDATE chunk SET data = `+
-		e.place.Bytes("b1f40269981823155401f0027b2271223a226f6c64207465787420227d00082044110919005300080000"))
+	e.place.Exec(e.T, `UPDATE chunk SET data = `+e.place.Bytes(formerBlock))
 	e.open(optionsNone)
 	e.holds(x)
 	e.update(event.Update{EventID: x.ID, Outputs: text(`{"a":1}`)})

@@ -47,19 +47,25 @@ func (s *Store) chunk(ctx context.Context, c sqldb.Conn, day int32, id int64) ([
 		return raw, nil
 	}
 	var z []byte
+	var pack *int64
 	// On PostgreSQL the day chooses the partition: without it the statement would look into each of them.
-	text, args := `SELECT data FROM chunk WHERE id = $1`, []any{id}
+	text, args := `SELECT data, pack FROM chunk WHERE id = $1`, []any{id}
 	if s.bulk.chunksByDay() {
 		text, args = text+` AND day = $2`, append(args, day)
 	}
-	ok, err := sqldb.One(ctx, c, text, args, &z)
+	ok, err := sqldb.One(ctx, c, text, args, &z, &pack)
 	if err != nil {
 		return nil, fmt.Errorf("read chunk %d: %w", id, err)
 	}
 	if !ok {
 		return nil, fmt.Errorf("chunk %d: %w", id, errNoChunk)
 	}
-	raw, err := record.Decompress(z)
+	var raw []byte
+	if pack != nil {
+		raw, err = s.textOfPacked(ctx, c, day, *pack, z)
+	} else {
+		raw, err = record.Decompress(z)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d: %w", id, err)
 	}

@@ -2,6 +2,8 @@ package events
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -30,7 +32,8 @@ type Commit struct {
 	put    *writing          // the batches
 	live   *live.Changes     // sessions that changed, for those who watch them; nil if nobody does
 
-	payloads map[int64]float64 // when the earliest events began that got a payload, by project
+	payloads map[int64]float64   // when the earliest events began that got a payload, by project
+	loose    map[writer.Key]bool // sessions of which a chunk was stored
 
 	recount recount // what memory counts and is to be counted anew
 }
@@ -101,8 +104,26 @@ func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
 // moved records that events went from one session to another.
 func (c *Commit) moved(project int64, from, to uuid.UUID) {
 	c.trees.moved(project, from, to)
+	c.unpacked(project, to)
 	c.live.Add(project, from, event.ChangeSession)
 	c.live.Add(project, to, event.ChangeSession)
+}
+
+// unpacked records that a chunk of a session was stored, which is to be packed once the session is at rest.
+func (c *Commit) unpacked(project int64, session uuid.UUID) {
+	if c.loose == nil {
+		c.loose = map[writer.Key]bool{}
+	}
+	c.loose[writer.Key{Project: project, ID: session}] = true
+}
+
+// markUnpacked writes the sessions that wait to be packed, in one order for all writers.
+func (c *Commit) markUnpacked(ctx context.Context) error {
+	if len(c.loose) == 0 {
+		return nil
+	}
+	list := slices.SortedFunc(maps.Keys(c.loose), writer.Key.Compare)
+	return c.addUnpacked(ctx, list, c.s.options.Now().UnixMilli())
 }
 
 // dropped records that a session is gone.
@@ -127,6 +148,9 @@ func (c *Commit) Finish(ctx context.Context) error {
 		return err
 	}
 	if err := c.put.reassignResults(ctx, c); err != nil {
+		return err
+	}
+	if err := c.markUnpacked(ctx); err != nil {
 		return err
 	}
 	if err := c.Counts.write(ctx, c, c.writer); err != nil {

@@ -18,14 +18,17 @@ const (
 	maxErasePause = 10 * time.Minute
 )
 
+// changeTx runs f in a transaction of the writer of all that is not telemetry. It is a sqldb.Changer.
+func (s *Store) changeTx(ctx context.Context, f func(context.Context, sqldb.Tx) error) error {
+	return s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error { return f(ctx, tx.Tx) })
+}
+
 // erasing removes what was deleted from the database's files until ctx ends, beginning with what the
 // last process left. After each pass it rests for ten times as long as that took, at most maxErasePause.
 func (s *Store) erasing(ctx context.Context) {
 	for {
 		start := time.Now()
-		err := s.db.Erase(ctx, func(ctx context.Context, f func(context.Context, sqldb.Tx) error) error {
-			return s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error { return f(ctx, tx.Tx) })
-		})
+		err := s.db.Erase(ctx, s.changeTx)
 		pause := min(erasePart*time.Since(start), maxErasePause)
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))

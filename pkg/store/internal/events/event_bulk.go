@@ -7,6 +7,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
 // Bulk is what the databases do differently with the rows of events: where they are, and
@@ -30,6 +31,8 @@ type Bulk interface {
 	farDays(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) ([]int32, error)
 	// chunksByDay reports whether a chunk is found by its day and id, and not by its id alone.
 	chunksByDay() bool
+	// unpacked lists sessions of which chunks wait to be packed, those that no commit after before stored one of.
+	unpacked(ctx context.Context, before int64, limit int) ([]looseSession, error)
 }
 
 // bulkTx is the part of a transaction for the rows of events.
@@ -44,6 +47,10 @@ type bulkTx interface {
 	// nextChunkID hands out an unused chunk id.
 	nextChunkID(ctx context.Context) (int64, error)
 	insertChunks(ctx context.Context, chunks []record.Chunk) error
+	// packChunks puts chunks of one day, whose rows the transaction holds, into a pack, which is inserted already.
+	packChunks(ctx context.Context, day int32, pack int64, ids []int64, places [][]byte) error
+	// addUnpacked records that chunks of these sessions were stored at a time.
+	addUnpacked(ctx context.Context, sessions []writer.Key, ms int64) error
 	// insertHeads inserts rows. errConflict if another writer of the same database inserted
 	// one of the keys meanwhile.
 	insertHeads(ctx context.Context, heads []*head) error

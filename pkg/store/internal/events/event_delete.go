@@ -215,9 +215,8 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 	if err := tx.insertChunks(ctx, []record.Chunk{{ID: id, Day: old.Day, Z: record.Compress(packed)}}); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
-	s.chunks.drop(*old.chunk)
-	return err
+	tx.unpacked(old.project, old.SessionID)
+	return s.dropChunks(ctx, tx, *old.chunk)
 }
 
 // dropUnused deletes an event's former chunk if no other event's payload is in it.
@@ -228,8 +227,7 @@ func (s *Store) dropUnused(ctx context.Context, tx *Commit, old *Stored) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
-	return err
+	return s.dropChunks(ctx, tx, *old.chunk)
 }
 
 // PutAbout is Put for what a judge recorded of an event, as sessions of its own. If the event is deleted meanwhile, so is the

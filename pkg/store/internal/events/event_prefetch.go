@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -209,39 +211,81 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 		}
 		byDay[day] = append(byDay[day], ref.chunk)
 	}
-	type packed struct {
-		id int64
-		z  []byte
-	}
 	// Unbuffered, so that no more compressed chunks are in memory than there are workers, and the one just read.
-	work := make(chan packed)
+	work := make(chan chunkRow)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(refs)) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for p := range work {
-				if raw, err := record.Decompress(p.z); err == nil {
-					s.chunks.put(p.id, raw)
+			for r := range work {
+				if raw, err := record.Decompress(r.z); err == nil {
+					s.chunks.put(r.id, raw)
 				}
 			}
 		}()
 	}
+	inPacks := map[int32]map[int64][]chunkRow{} // by day and pack
 	for day, ids := range byDay {
 		cond, args := s.db.AnyNumber("id", 1, ids)
 		if s.bulk.chunksByDay() {
 			cond += fmt.Sprintf(" AND day = %d", day)
 		}
-		_ = sqldb.Each(ctx, s.db, `SELECT id, data FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
-			var p packed
-			if err := scan(&p.id, &p.z); err != nil {
+		_ = sqldb.Each(ctx, s.db, `SELECT id, data, pack FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+			var r chunkRow
+			var pack *int64
+			if err := scan(&r.id, &r.z, &pack); err != nil {
 				return err
 			}
-			work <- p
+			if pack == nil {
+				work <- r
+				return nil
+			}
+			if inPacks[day] == nil {
+				inPacks[day] = map[int64][]chunkRow{}
+			}
+			inPacks[day][*pack] = append(inPacks[day][*pack], r)
 			return nil
 		})
 	}
 	close(work)
+	wg.Wait()
+	for day, packs := range inPacks {
+		s.readPacks(ctx, day, packs)
+	}
+}
+
+// chunkRow is a row of table chunk: its data is compressed text, or the place in a pack.
+type chunkRow struct {
+	id int64
+	z  []byte
+}
+
+// readPacks brings chunks that stand in packs into the cache, each pack read once. What it cannot read is left to the reader of that
+// chunk.
+func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow) {
+	var next sync.Mutex
+	ids := slices.Sorted(maps.Keys(packs))
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		wg.Go(func() {
+			for {
+				next.Lock()
+				if len(ids) == 0 {
+					next.Unlock()
+					return
+				}
+				pack := ids[0]
+				ids = ids[1:]
+				next.Unlock()
+				for _, r := range packs[pack] {
+					if raw, err := s.textOfPacked(ctx, s.db, day, pack, r.z); err == nil {
+						s.chunks.put(r.id, raw)
+					}
+				}
+			}
+		})
+	}
 	wg.Wait()
 }
 

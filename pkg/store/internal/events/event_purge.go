@@ -91,15 +91,12 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 		of = of[n:]
 	}
 	// A chunk may be shared with events of the next slice. They lose their payload now and their rows then; nobody reads them.
-	cond, args = tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
-	if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {
-		return false, err
-	}
-	for _, r := range list {
+	chunks := make([]int64, len(list))
+	for i, r := range list {
+		chunks[i] = r.chunk
 		tx.Counts.add(id, query.TypeOf(r.typ), -1)
-		s.chunks.drop(r.chunk)
 	}
-	return true, nil
+	return true, s.dropChunks(ctx, tx, chunks...)
 }
 
 // padded returns what of gives for each of list, followed by zeros up to purgeRows.

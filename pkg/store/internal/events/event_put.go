@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -26,7 +27,10 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	}
 	if len(b.Events) == 0 || b.Events[0].Source != evaluation.Source { // what evaluation stores, it need not wait for
 		s.putting.Add(1)
-		defer s.putting.Add(-1)
+		defer func() {
+			s.putting.Add(-1)
+			s.lastPut.Store(time.Now().UnixNano())
+		}()
 		if err := s.CheckStored(ctx, projectID); err != nil {
 			return err
 		}

@@ -50,6 +50,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
 				return err
 			}
+			tx.unpacked(project, old.SessionID)
 			chunk, off = &id, h.off
 			tx.storedPayload(project, now.Start)
 		}

@@ -217,6 +217,9 @@ func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, 
 		for _, c := range g.chunks[first:] {
 			c.Compress()
 		}
+		if len(g.chunks) > 0 {
+			tx.unpacked(g.project, g.session)
+		}
 		chunks = append(chunks, g.chunks...)
 	}
 	if err := w.idsFree(ctx, tx, rows); err != nil {
@@ -230,6 +233,7 @@ func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, 
 		h, c := headOf(d.event(), d.project)
 		h.sid = d.state.sid
 		if c != nil {
+			tx.unpacked(d.project, d.id)
 			c.Use = 1
 			chunks = append(chunks, c)
 		}

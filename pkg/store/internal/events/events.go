@@ -19,6 +19,7 @@
 //   - log: parts of events that log records bring
 //   - field_index: which keys events have
 //   - search, chart: reads that grow with the data; read_gate shares connections among them
+//   - pack: chunks of sessions at rest are compressed again, many together
 //   - outbox: events that wait to be evaluated
 //   - session_watch: who wants to know of sessions that change (package live)
 //   - bulk, and files that begin with the name of a database: what the databases do differently with the
@@ -60,6 +61,7 @@ type Options struct {
 	ReadShare     int           // connections that the heavy reads of a project may have at once
 	ReadWait      time.Duration // how long a heavy read waits for its project's share
 	ValueEvents   int           // how many events Values looks at
+	PackAfter     time.Duration // how long a session is at rest before its payloads are packed; negative: they are not
 }
 
 // Bounds of the caches.
@@ -95,6 +97,9 @@ type Store struct {
 	relay     *live.Relay // nil: no other server writes to the database
 	prices    atomic.Pointer[price.Book]
 	putting   atomic.Int64  // requests to store events that are under way
+	lastPut   atomic.Int64  // when the last one ended, Unix nanoseconds
+	server    string        // names this process among those that write to the database
+	packMu    sync.Mutex    // held while sessions are packed
 	namesKick chan struct{} // holds one: a pass over a field index was asked for
 
 	reads *gate
@@ -128,6 +133,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		bulk:       bulk,
 		live:       live.NewHub(o.Now),
 		namesKick:  make(chan struct{}, 1),
+		server:     uuid.NewString(),
 		chunks:     newChunkCache(chunkCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
@@ -182,6 +188,7 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.erasing(ctx) })
 	work.Go(func() { s.erasingNames(ctx) })
 	work.Go(func() { s.countStored(ctx) })
+	work.Go(func() { s.packing(ctx) })
 	work.Go(func() { s.fillIDFilter(sqldb.Patiently(ctx), s.days) })
 	if s.relay != nil {
 		work.Go(func() { s.relay.Run(ctx) })

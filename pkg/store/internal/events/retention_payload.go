@@ -172,12 +172,19 @@ func (s *Store) expireChunks(ctx context.Context, project int64, day int32, batc
 	}
 	err = s.Change(ctx, project, batch[0].session, 0, func(ctx context.Context, tx *Commit) error {
 		n = 0
+		var unused []int64
 		for _, p := range batch {
-			some, err := s.expireChunk(ctx, tx, project, day, p)
+			some, used, err := s.expireChunk(ctx, tx, project, day, p)
 			if err != nil {
 				return err
 			}
+			if !used {
+				unused = append(unused, p.chunk)
+			}
 			n += some
+		}
+		if err := s.dropChunks(ctx, tx, unused...); err != nil { // together: they may stand in one pack
+			return err
 		}
 		if n == 0 {
 			return nil
@@ -197,8 +204,8 @@ func (s *Store) expireChunks(ctx context.Context, project int64, day int32, batc
 	return n, nil
 }
 
-// expireChunk removes the payload of the events of a chunk, and the chunk.
-func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day int32, p withPayload) (n int64, err error) {
+// expireChunk removes the payload of the events of a chunk, and reports whether other events use the chunk.
+func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day int32, p withPayload) (n int64, used bool, err error) {
 	key := []any{project, tx.ID(p.session), p.chunk, day}
 	// Fields of the head that are in the chunk are read first, and get a chunk of their own.
 	var large []uuid.UUID
@@ -212,18 +219,18 @@ func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day 
 			return err
 		})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for _, id := range large {
 		if err := s.keepHeadFields(ctx, tx, project, day, id); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 	n, err = tx.Exec(ctx, `UPDATE event
 		SET chunk = NULL, chunk_offset = 0, spill = (spill & $5) | $6, version = version + 1
 		WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4`, append(key, ^payloadFlags, flagExpired)...)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	n += int64(len(large))
 	if n > 0 {
@@ -231,11 +238,8 @@ func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day 
 	}
 	// Events of other days may be in it, of a session whose payloads were brought together.
 	var left int
-	if found, err := sqldb.One(ctx, tx, `SELECT 1 FROM event WHERE `+s.Dialect.OfSession()+` AND chunk = $3 LIMIT 1`, key[:3], &left); err != nil || found {
-		return n, err
-	}
-	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, p.chunk)
-	return n, err
+	used, err = sqldb.One(ctx, tx, `SELECT 1 FROM event WHERE `+s.Dialect.OfSession()+` AND chunk = $3 LIMIT 1`, key[:3], &left)
+	return n, used, err
 }
 
 // payloadFlags are the flags of a row about what goes with the payload.
@@ -259,6 +263,7 @@ func (s *Store) keepHeadFields(ctx context.Context, tx *Commit, project int64, d
 	if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
 		return err
 	}
+	tx.unpacked(project, old.SessionID)
 	tx.Counts.Stored(project, int64(len(c.Z)))
 	_, err = tx.Exec(ctx, `UPDATE event
 		SET chunk = $4, chunk_offset = $5, spill = (spill & $6) | $7, version = version + 1

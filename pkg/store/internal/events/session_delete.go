@@ -193,6 +193,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			return false, nil, err
 		}
 	}
+	var unused []int64
 	for c, day := range chunks {
 		var left int
 		// With the last slice nothing can be left in any chunk of the session, and none needs to be counted.
@@ -206,11 +207,10 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		if left > 0 {
 			continue
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, c); err != nil {
-			return false, nil, err
-		}
-		// Dropped before the commit: if that fails, the chunk is read again when somebody asks for it.
-		s.chunks.drop(c)
+		unused = append(unused, c)
+	}
+	if err := s.dropChunks(ctx, tx, unused...); err != nil {
+		return false, nil, err
 	}
 	if more {
 		tx.live.Add(project, session, event.ChangeEvent)

@@ -19,6 +19,7 @@ type telemetry struct {
 	expire  metric.Int64Counter     // updates that waited too long
 	logs    metric.Int64Counter     // log parts that waited too long
 	outbox  metric.Int64Counter     // rows of the outbox that nobody took
+	packed  metric.Int64Counter     // chunks that were compressed again
 }
 
 // newTelemetry makes the instruments; without a meter they count into nothing.
@@ -51,6 +52,10 @@ func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 	}
 	if t.outbox, err = m.Int64Counter("spangrove_store_outbox_expired", metric.WithUnit("{row}"),
 		metric.WithDescription("Rows of the outbox dropped because nobody evaluated their events for a week.")); err != nil {
+		return nil, err
+	}
+	if t.packed, err = m.Int64Counter("spangrove_store_chunks_packed", metric.WithUnit("{chunk}"),
+		metric.WithDescription("Chunks of payload that were compressed again, together and better, once their sessions were at rest.")); err != nil {
 		return nil, err
 	}
 	return &t, observe(m, read)

@@ -217,7 +217,11 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		` + (
 			SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint)
 			FROM chunk
-			WHERE id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL))` +
+			WHERE id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL)
+				OR id IN (
+					SELECT pack
+					FROM chunk
+					WHERE pack IS NOT NULL AND id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL)))` +
 		` + ` + table("log_part", ` + octet_length(data)`)
 	for _, t := range []string{
 		"datapoint",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -111,6 +112,42 @@ func BenchmarkChunkDecode(b *testing.B) {
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(12*b.N), "ns/span")
+			})
+		}
+	}
+}
+
+// BenchmarkPack joins chunks of sessions in packs of different sizes. ns/span of reading are for one span of a pack, all of which is
+// decompressed.
+func BenchmarkPack(b *testing.B) {
+	for _, c := range chunkSizes {
+		chunks := benchChunks(64, c.size)
+		for _, kb := range []int{0, 64, 128, 256, 1024} {
+			b.Run(fmt.Sprintf("%s/%dKB", c.name, kb), func(b *testing.B) {
+				bytes, spans, packs := 0, 0, [][]byte(nil)
+				for b.Loop() {
+					bytes, spans, packs = 0, 0, nil
+					var text []byte
+					for i, raw := range chunks {
+						text = append(text, raw...)
+						spans += 12
+						if len(text) >= kb<<10 || i == len(chunks)-1 {
+							packs = append(packs, CompressPack(1, text))
+							bytes += len(packs[len(packs)-1])
+							text = nil
+						}
+					}
+				}
+				b.ReportMetric(float64(bytes)/float64(spans), "bytes/span")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*spans), "ns/span")
+				start := time.Now()
+				const reads = 50
+				for i := range reads {
+					if _, _, err := DecompressPack(packs[i%len(packs)]); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(time.Since(start).Microseconds())/reads, "us/read")
 			})
 		}
 	}

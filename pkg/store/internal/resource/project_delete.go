@@ -43,6 +43,7 @@ var ofProject = []struct{ table, key string }{
 	{"pending", "id"},
 	{"log_part", "span_id, hash"},
 	{"session", "session_id"},
+	{"unpacked", "session"},
 	{"event_count", "type, writer"},
 	{"stored_bytes", "writer"},
 	{"outbox", "id"},

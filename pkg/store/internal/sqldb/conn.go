@@ -103,6 +103,8 @@ type DB interface {
 	// as they are the store's own, what was deleted until it was called.
 	EraseDue() <-chan struct{}
 	Erase(ctx context.Context, change Changer) error
+	// GiveBack gives room that is free now back to the file system, if it is much and the files are the store's own.
+	GiveBack(ctx context.Context, change Changer) error
 	Close(ctx context.Context) error
 }
 

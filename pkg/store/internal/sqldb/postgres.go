@@ -302,6 +302,9 @@ func (d *Postgres) EraseDue() <-chan struct{} { return nil }
 
 func (d *Postgres) Erase(context.Context, Changer) error { return nil }
 
+// GiveBack has nothing to do: the server's VACUUM gives room back or keeps it for later rows.
+func (d *Postgres) GiveBack(context.Context, Changer) error { return nil }
+
 func (d *Postgres) Close(context.Context) error {
 	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.Pool} {
 		if p != nil {

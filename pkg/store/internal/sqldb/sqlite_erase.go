@@ -75,6 +75,22 @@ func (d *SQLite) Erase(ctx context.Context, change Changer) error {
 	})
 }
 
+// giveBackShare is the part of the pages that must be free for GiveBack to move others into their places: fewer are filled again by
+// what is stored next.
+const giveBackShare = 5
+
+// GiveBack gives free pages back to the file system if they are at least one of giveBackShare.
+func (d *SQLite) GiveBack(ctx context.Context, change Changer) error {
+	var free, all int
+	if err := d.reads.QueryRowContext(ctx, `SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count`).Scan(&free, &all); err != nil {
+		return err
+	}
+	if free*giveBackShare < all {
+		return nil
+	}
+	return d.giveBack(ctx, change)
+}
+
 // giveBack gives the pages that are free now back to the file system, erasePages in a transaction. It makes as many rounds as the
 // pages that are free at its begin need, so that it ends although others go on deleting: theirs are for the next pass.
 func (d *SQLite) giveBack(ctx context.Context, change Changer) error {

@@ -64,6 +64,7 @@ func Open(t *testing.T) (*DB, *events.Store) {
 		ValueEvents:   1000,
 		ReadShare:     4,
 		ReadWait:      time.Minute,
+		PackAfter:     -1,
 	}, events.Hooks{
 		Limits:      func(context.Context, int64) (project.Bounds, error) { return project.DefaultBounds(), nil },
 		RunSessions: func(context.Context, int64, string) ([]uuid.UUID, error) { return nil, nil },
