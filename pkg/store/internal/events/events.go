@@ -66,7 +66,8 @@ type Options struct {
 
 // Bounds of the caches.
 const (
-	chunkCacheBytes   = 24 << 20
+	chunkCacheBytes   = 20 << 20
+	packCacheBytes    = 4 << 20 // few: what was read of a pack is in the cache of chunks
 	traceCacheEntries = 50_000
 )
 
@@ -109,6 +110,7 @@ type Store struct {
 	fieldIndex *fieldIndex
 	online     online
 	chunks     *chunkCache
+	packs      *chunkCache // texts of whole packs
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
 	pending    *pendingIDs
@@ -135,6 +137,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		namesKick:  make(chan struct{}, 1),
 		server:     uuid.NewString(),
 		chunks:     newChunkCache(chunkCacheBytes),
+		packs:      newChunkCache(packCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},

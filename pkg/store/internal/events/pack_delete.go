@@ -56,7 +56,7 @@ func (s *Store) leavePack(ctx context.Context, tx *Commit, pack int64, gone []re
 	if err != nil || !ok {
 		return err
 	}
-	s.chunks.drop(pack)
+	s.packs.drop(pack)
 	chunks, text, err := record.DecompressPack(z)
 	for _, p := range gone {
 		if err == nil {

@@ -35,9 +35,9 @@ func partOf(p record.Place, text []byte) ([]byte, error) {
 	return bytes.Clone(part), nil
 }
 
-// packText reads and decompresses a pack. It is cached like a chunk: whoever reads one session soon reads its neighbours.
+// packText reads and decompresses a pack. The last few are kept, for who reads events of a session one by one.
 func (s *Store) packText(ctx context.Context, c sqldb.Conn, day int32, pack int64) ([]byte, error) {
-	if text, ok := s.chunks.get(pack); ok {
+	if text, ok := s.packs.get(pack); ok {
 		return text, nil
 	}
 	text, args := `SELECT data FROM chunk WHERE id = $1`, []any{pack}
@@ -56,6 +56,6 @@ func (s *Store) packText(ctx context.Context, c sqldb.Conn, day int32, pack int6
 	if err != nil {
 		return nil, fmt.Errorf("pack %d: %w", pack, err)
 	}
-	s.chunks.put(pack, raw)
+	s.packs.put(pack, raw)
 	return raw, nil
 }

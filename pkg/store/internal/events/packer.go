@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
 // Ingestion stores each session's payloads of a commit as a chunk of their own, compressed quickly. The packer goes over sessions
@@ -78,8 +80,10 @@ func (s *Store) packing(ctx context.Context) {
 			packed = false
 			err = s.db.GiveBack(ctx, s.changeTx)
 		}
-		if err != nil && ctx.Err() == nil {
-			s.options.Logger.Warn("pack payloads", zap.Error(err))
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, writer.ErrClosed) { // the store is being closed
+				s.options.Logger.Warn("pack payloads", zap.Error(err))
+			}
 			sleep(ctx, packAgain)
 		}
 	}
