@@ -134,8 +134,10 @@ func (c *LimitsConfig) Validate() error {
 // RetentionConfig is for how long events are kept of a project that has no rule of its own; project.RetentionRule says what each
 // of them means. 0, the default of all, keeps for good.
 type RetentionConfig struct {
-	EventDays   int64 `mapstructure:"event_days"`
-	PayloadDays int64 `mapstructure:"payload_days"`
+	EventDays    int64 `mapstructure:"event_days"`
+	PayloadDays  int64 `mapstructure:"payload_days"`
+	Bytes        int64 `mapstructure:"bytes"`
+	PayloadFirst bool  `mapstructure:"payload_first"`
 }
 
 // Validate reports the first setting that cannot work.

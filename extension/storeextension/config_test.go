@@ -20,7 +20,7 @@ func TestConfig(t *testing.T) {
 	sqlite.SQLite = SQLiteConfig{Directory: "/var/lib/spangrove", Synchronous: "normal"}
 	sqlite.QueueBytes, sqlite.PendingTTL, sqlite.MaxPending = 1<<20, time.Hour, 10
 	sqlite.Limits.RequestsPerSecond, sqlite.Limits.StoredBytes = 12.5, 0
-	sqlite.Retention = RetentionConfig{EventDays: 90, PayloadDays: 30}
+	sqlite.Retention = RetentionConfig{EventDays: 90, PayloadDays: 30, Bytes: 5_000_000_000, PayloadFirst: true}
 	postgres := createDefaultConfig().(*Config)
 	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", Writers: 2}
 

@@ -120,6 +120,9 @@ func (s *ProjectService) SetLimits(ctx context.Context, id string, l Limits, res
 type Retention struct {
 	EventDays   *int64 `json:"event_days,omitempty"`   // sessions with all their events, from the last one on
 	PayloadDays *int64 `json:"payload_days,omitempty"` // inputs, outputs, config and attributes of each event
+
+	Bytes        *int64 `json:"bytes,omitempty"`         // that events may take; past it the oldest sessions go
+	PayloadFirst *bool  `json:"payload_first,omitempty"` // for Bytes, the oldest payloads go before any session
 }
 
 // ProjectRetention is the rule of a project.
@@ -143,6 +146,69 @@ func (s *ProjectService) SetRetention(ctx context.Context, id string, r Retentio
 		return nil, err
 	}
 	return one[ProjectRetention](ctx, s.c, Request{Method: http.MethodPut, Path: path("projects", id, "retention"), Body: body, Repeatable: true})
+}
+
+// Removal is what a rule would remove.
+type Removal struct {
+	ProjectID string    `json:"project_id"`
+	Rule      Retention `json:"rule"`
+	Removes   struct {
+		Sessions int64 `json:"sessions"`
+		Events   int64 `json:"events"`   // session events among them
+		Payloads int64 `json:"payloads"` // events whose payload would go and which would stay otherwise
+		Bytes    int64 `json:"bytes"`
+	} `json:"removes"`
+}
+
+// PreviewRetention counts what the rule would remove that SetRetention would set.
+func (s *ProjectService) PreviewRetention(ctx context.Context, id string, r Retention, reset ...string) (*Removal, error) {
+	body, err := change(&r, reset)
+	if err != nil {
+		return nil, err
+	}
+	return one[Removal](ctx, s.c, Request{Method: http.MethodPost, Path: path("projects", id, "retention", "preview"), Body: body, Repeatable: true})
+}
+
+// Usage is what takes the space of a project, in bytes.
+type Usage struct {
+	ProjectID    string     `json:"project_id"`
+	Name         string     `json:"name"`
+	StoredBytes  int64      `json:"stored_bytes"` // all of it, as of the limit
+	Sessions     int64      `json:"sessions"`
+	Events       int64      `json:"events"` // session events among them
+	HeadBytes    int64      `json:"head_bytes"`
+	PayloadBytes int64      `json:"payload_bytes"`
+	LogBytes     int64      `json:"log_bytes"`
+	Days         []DayUsage `json:"days"`
+}
+
+// DayUsage is what the events take that began on a day.
+type DayUsage struct {
+	Day          string `json:"day"` // such as 2026-01-31, in UTC
+	Events       int64  `json:"events"`
+	HeadBytes    int64  `json:"head_bytes"`
+	PayloadBytes int64  `json:"payload_bytes"`
+}
+
+// Usage counts what takes the space of a project.
+func (s *ProjectService) Usage(ctx context.Context, id string) (*Usage, error) {
+	return one[Usage](ctx, s.c, Request{Method: http.MethodGet, Path: path("projects", id, "usage"), Repeatable: true})
+}
+
+// UsageList is what projects have stored, and what the database takes on disk.
+type UsageList struct {
+	DatabaseBytes int64 `json:"database_bytes"`
+	Projects      []struct {
+		ProjectID   string `json:"project_id"`
+		Name        string `json:"name"`
+		Events      int64  `json:"events"`
+		StoredBytes int64  `json:"stored_bytes"`
+	} `json:"projects"`
+}
+
+// ListUsage reads what a page of the projects has stored.
+func (s *ProjectService) ListUsage(ctx context.Context, p Page) (*UsageList, error) {
+	return one[UsageList](ctx, s.c, Request{Method: http.MethodGet, Path: "/v1/usage", Query: p.query(url.Values{}), Repeatable: true})
 }
 
 // change returns the members of v that are set, and null for those that are named in reset.

@@ -687,6 +687,14 @@ func useProjects(t *testing.T, c *client.Client) {
 	rule = must(c.Projects.SetRetention(ctx, p.ID, client.Retention{}, "payload_days"))(t)
 	equal(t, "rule", rule.Own, client.Retention{EventDays: client.Ptr(int64(90))})
 	equal(t, "payload is kept", *rule.Effective.PayloadDays, 0)
+	removal := must(c.Projects.PreviewRetention(ctx, p.ID, client.Retention{Bytes: client.Ptr(int64(1)), PayloadFirst: client.Ptr(true)}, "event_days"))(t)
+	equal(t, "rule to look at", *removal.Rule.Bytes, 1)
+	equal(t, "nothing to remove", removal.Removes.Events, 0)
+	equal(t, "events", must(c.Projects.Usage(ctx, p.ID))(t).Events, 0)
+	space := must(c.Projects.ListUsage(ctx, client.Page{Limit: 10}))(t)
+	if len(space.Projects) != 2 || space.Projects[1].ProjectID != p.ID || space.DatabaseBytes == 0 {
+		t.Errorf("%+v", space)
+	}
 	equal(t, "rule read", must(c.Projects.Retention(ctx, p.ID))(t), rule)
 
 	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()

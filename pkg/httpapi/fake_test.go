@@ -117,6 +117,7 @@ type unfaked interface {
 	httpapi.Keys
 	httpapi.Limits
 	httpapi.Retention
+	httpapi.Usage
 	httpapi.Audit
 }
 

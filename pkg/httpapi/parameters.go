@@ -43,6 +43,7 @@ var parameters = map[string][]string{
 	"listQueues":                {"enabled", "limit", "page"},
 	"listRuns":                  {"dataset_id", "dateRange", "limit", "name", "page", "run_ids", "sort_by", "sort_order", "status"},
 	"listTools":                 {"limit", "page"},
+	"listUsage":                 {"limit", "page"},
 	"listViews":                 {"limit", "page"},
 	"searchOTLP":                {"format"},
 	"watchSessions":             {"session"},

@@ -109,5 +109,5 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
 	toolOperations, providerOperations, chartOperations, viewOperations, queueOperations, runOperations, schemaOperations,
-	projectOperations, keyOperations, limitOperations, retentionOperations, auditOperations, refusalOperations, sampleOperations,
+	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, auditOperations, refusalOperations, sampleOperations,
 )

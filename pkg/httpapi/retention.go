@@ -17,11 +17,17 @@ type Retention interface {
 	// updated one. fault.Invalid if the rule that applies then cannot be one, fault.NotFound if there is no such project.
 	// What the rule does not keep is removed soon after.
 	ChangeRetention(ctx context.Context, projectID int64, change func(*project.Retention) error) (own project.Retention, err error)
+	// DefaultRetention returns the rule of projects that set none of their own.
+	DefaultRetention() project.RetentionRule
+	// PreviewRetention counts what a rule would remove now. It reads what would go and, for a bound of bytes, all that
+	// the project's events have.
+	PreviewRetention(ctx context.Context, projectID int64, rule project.RetentionRule) (project.Removal, error)
 }
 
 var retentionOperations = []apiOperation{
 	{"getRetention", http.MethodGet, []string{"/projects/{id}/retention"}, project.ScopeAdmin, (*Server).getRetention},
 	{"setRetention", http.MethodPut, []string{"/projects/{id}/retention"}, project.ScopeAdmin, (*Server).setRetention},
+	{"previewRetention", http.MethodPost, []string{"/projects/{id}/retention/preview"}, project.ScopeAdmin, (*Server).previewRetention},
 }
 
 func (s *Server) getRetention(c *call) error {
@@ -57,6 +63,42 @@ func (s *Server) answerRetention(c *call, p *project.Project) error {
 		return err
 	}
 	answer, err := wire.RetentionAnswer(p, &own, &rule)
+	if err != nil {
+		return err
+	}
+	return c.answer(answer)
+}
+
+// previewRetention answers what the rule would remove that setRetention would make of the same body.
+func (s *Server) previewRetention(c *call) error {
+	p, err := s.pathProject(c)
+	if err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	change, err := wire.DecodeRetention(body)
+	if err != nil {
+		return err
+	}
+	own, _, err := s.Store.Retention(c.ctx(), p.ID)
+	if err != nil {
+		return err
+	}
+	if err := change(&own); err != nil {
+		return err
+	}
+	rule := own.Over(s.Store.DefaultRetention())
+	if err := rule.Validate(); err != nil {
+		return err
+	}
+	removes, err := s.Store.PreviewRetention(c.ctx(), p.ID, rule)
+	if err != nil {
+		return err
+	}
+	answer, err := wire.RemovalAnswer(&p, &rule, &removes)
 	if err != nil {
 		return err
 	}

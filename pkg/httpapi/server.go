@@ -96,6 +96,7 @@ type Store interface {
 	Keys
 	Limits
 	Retention
+	Usage
 	Audit
 	mount.Projects // DefaultProject is whose the data is on a server without keys
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
@@ -31,6 +32,12 @@ type EventStore interface {
 	// See httpapi.Limits.
 	StoredBytes(ctx context.Context, projectID int64) (int64, error)
 	CheckStored(ctx context.Context, projectID int64) error
+	// See httpapi.Usage.
+	DatabaseBytes(ctx context.Context) (int64, error)
+	EventCount(ctx context.Context, projectID int64) (int64, error)
+	Usage(ctx context.Context, projectID int64) (project.Usage, error)
+	// See httpapi.Retention.
+	PreviewRetention(ctx context.Context, projectID int64, rule project.RetentionRule) (project.Removal, error)
 	// PutAbout is Put for what a judge recorded of an event, as sessions of its own. Nothing stays of it if
 	// the event is gone by then, or is deleted meanwhile, which is no error; nor if this process ends before
 	// it returns.

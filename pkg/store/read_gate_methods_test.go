@@ -12,6 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/run"
@@ -46,6 +47,11 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 	},
 	"RunPairs": func(ctx context.Context, s *Store, p int64) error {
 		_, _, err := s.RunPairs(ctx, p, &run.Run{}, &run.Run{}, run.PairQuery{}, nil)
+		return err
+	},
+	"Usage": func(ctx context.Context, s *Store, p int64) error { _, err := s.Usage(ctx, p); return err },
+	"PreviewRetention": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.PreviewRetention(ctx, p, project.RetentionRule{EventDays: 1})
 		return err
 	},
 	"FindRuns": func(ctx context.Context, s *Store, p int64) error {
@@ -97,13 +103,13 @@ var otherMethods = map[string][]string{
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
-		"Audit", "Projects", "Keys", "ExpireAudit", "RecordAudit", "Forget", "Tidy", "UsePrices",
-		"Close", "DefaultLimits", "KeysRevision", "Ingesting",
+		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "Forget", "Tidy", "UsePrices",
+		"Close", "DefaultLimits", "DefaultRetention", "KeysRevision", "Ingesting",
 		"RecordSecret",
 	},
 	"reads by connections of its own, for keys and ingestion": {
 		"HasAdminKey", "KeyByHash", "KeyByID", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
-		"DefaultProject", "StoredBytes", "Retention", "CheckStored", "CheckStart", "Watch",
+		"DefaultProject", "StoredBytes", "EventCount", "Retention", "CheckStored", "CheckStart", "Watch",
 	},
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",

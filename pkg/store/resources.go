@@ -182,6 +182,7 @@ type ProjectStore interface {
 	ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (l project.Limits, err error)
 	// See httpapi.Retention.
 	Retention(ctx context.Context, projectID int64) (own project.Retention, rule project.RetentionRule, err error)
+	DefaultRetention() project.RetentionRule
 	ChangeRetention(ctx context.Context, projectID int64, change func(*project.Retention) error) (own project.Retention, err error)
 	// Retain removes what the rules of all projects do not keep now, as is done every ten minutes; nothing if another server is
 	// at it.

@@ -18,7 +18,16 @@ func DecodeRetention(body []byte) (change func(*project.Retention) error, err er
 		return nil, err
 	}
 	values := map[string]*float64{}
+	var first *bool
+	firstGiven := false
 	for key, raw := range rawjson.Object(object) {
+		if key == "payload_first" {
+			firstGiven = true
+			if first, err = readTruth(raw); err != nil {
+				return nil, fault.In(key, err)
+			}
+			continue
+		}
 		values[key] = nil
 		if rawjson.Null(raw) {
 			continue
@@ -30,6 +39,9 @@ func DecodeRetention(body []byte) (change func(*project.Retention) error, err er
 		values[key] = &f
 	}
 	change = func(r *project.Retention) error {
+		if firstGiven {
+			r.PayloadFirst = first
+		}
 		for name, v := range values {
 			if err := r.Set(name, v); err != nil {
 				return fault.In(name, err)
@@ -38,6 +50,36 @@ func DecodeRetention(body []byte) (change func(*project.Retention) error, err er
 		return nil
 	}
 	return change, change(&project.Retention{}) // all that can be wrong with each of them
+}
+
+// readTruth reads true or false; nil for null.
+func readTruth(raw []byte) (*bool, error) {
+	switch {
+	case rawjson.Null(raw):
+		return nil, nil
+	case rawjson.KindOf(raw) != 't' && rawjson.KindOf(raw) != 'f':
+		return nil, fault.New(fault.Invalid, "must be true or false")
+	}
+	truth := rawjson.KindOf(raw) == 't'
+	return &truth, nil
+}
+
+// RemovalAnswer returns what a rule of a project would remove.
+func RemovalAnswer(p *project.Project, rule *project.RetentionRule, r *project.Removal) (json.RawMessage, error) {
+	all, err := json.Marshal(rule)
+	if err != nil {
+		return nil, err
+	}
+	var b rawjson.Builder
+	b.String("project_id", p.PublicID)
+	b.Raw("rule", all)
+	var removes rawjson.Builder
+	removes.Int("sessions", r.Sessions)
+	removes.Int("events", r.Events)
+	removes.Int("payloads", r.Payloads)
+	removes.Int("bytes", r.Bytes)
+	b.Raw("removes", removes.Bytes())
+	return b.Bytes(), nil
 }
 
 // RetentionAnswer returns the rule of a project: what was set for it, and what applies.

@@ -25,6 +25,9 @@ var retentionTests = []test{
 	{"Retention/payload before heads", retentionPayload},
 	{"Retention/payload that comes later", retentionPayloadLate},
 	{"Retention/large fields of the head stay", retentionHeadFields},
+	{"Retention/bytes, the oldest sessions first", retentionBytes},
+	{"Retention/bytes, the oldest payloads first", retentionPayloadFirst},
+	{"Usage/by day and kind", usageCounted},
 }
 
 const day = 86400.0 // in seconds, as steps are placed
@@ -349,4 +352,113 @@ func retentionHeadFields(e *env) {
 	e.equal("found by a large field", 1, set.Total)
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
 	e.empty()
+}
+
+// usage counts what takes the project's space, and checks that the sums are those of the days.
+func (e *env) usage() project.Usage {
+	e.Helper()
+	u, err := e.s.Usage(e.ctx, e.project)
+	e.ok(err)
+	var sum project.DayUsage
+	for _, d := range u.Days {
+		sum.Events += d.Events
+		sum.HeadBytes += d.HeadBytes
+		sum.PayloadBytes += d.PayloadBytes
+	}
+	e.equal("sums of days", project.DayUsage{Events: u.Events, HeadBytes: u.HeadBytes, PayloadBytes: u.PayloadBytes}, sum)
+	e.equal("stored bytes", e.recount(), u.HeadBytes+u.PayloadBytes+u.LogBytes)
+	n, err := e.s.EventCount(e.ctx, e.project)
+	e.ok(err)
+	e.equal("kept count of events", u.Events, n)
+	return u
+}
+
+// preview counts what a rule would remove.
+func (e *env) preview(rule project.RetentionRule) project.Removal {
+	e.Helper()
+	r, err := e.s.PreviewRetention(e.ctx, e.project, rule)
+	e.ok(err)
+	return r
+}
+
+// keeps sets a rule, removes what it does not keep, and checks that this is what the preview told.
+func (e *env) keeps(rule project.RetentionRule) {
+	e.Helper()
+	told, before := e.preview(rule), e.usage()
+	_, err := e.s.ChangeRetention(e.ctx, e.project, func(r *project.Retention) error {
+		*r = project.Retention{EventDays: &rule.EventDays, PayloadDays: &rule.PayloadDays, Bytes: &rule.Bytes, PayloadFirst: &rule.PayloadFirst}
+		return nil
+	})
+	e.ok(err)
+	e.retain()
+	after := e.usage()
+	e.equal("removed as told", [3]int64{told.Sessions, told.Events, told.Bytes},
+		[3]int64{before.Sessions - after.Sessions, before.Events - after.Events, before.EventBytes() - after.EventBytes()})
+	e.equal("nothing more to remove", project.Removal{}, e.preview(rule))
+	if rule.Bytes > 0 && after.EventBytes() > rule.Bytes {
+		e.Errorf("%d bytes, may be %d", after.EventBytes(), rule.Bytes)
+	}
+}
+
+// tenDays stores a session a day for ten days, each with a payload of its own, and an old one that went on at the end.
+func (e *env) tenDays() {
+	e.Helper()
+	e.at(10)
+	for d := range 10 {
+		x := spoken(fmt.Sprint("s", d), fmt.Sprint("x", d), float64(d)*day)
+		x.Inputs = text(`{"text":"%s"}`, prose(3000, uint64(d)))
+		e.put(x, step(fmt.Sprint("s", d), fmt.Sprint("y", d), float64(d)*day+1))
+	}
+	e.put(step("long", "first", 1), step("long", "last", 9.1*day))
+}
+
+func usageCounted(e *env) {
+	e.equal("at first", project.Usage{}, e.usage())
+	e.tenDays()
+	u := e.usage()
+	e.equal("counts", []int64{11, 33, 10}, []int64{u.Sessions, u.Events, int64(len(u.Days))})
+	e.equal("of the first day", int64(5), u.Days[0].Events)
+	if u.Days[3].PayloadBytes < 1000 || u.Days[3].HeadBytes < 3*256 {
+		e.Errorf("a day: %+v", u.Days[3])
+	}
+	n, err := e.s.DatabaseBytes(e.ctx)
+	e.ok(err)
+	if n < u.EventBytes() {
+		e.Errorf("%d bytes on disk, %d of events", n, u.EventBytes())
+	}
+}
+
+func retentionBytes(e *env) {
+	e.tenDays()
+	e.equal("nothing is told without a rule", project.Removal{}, e.preview(project.RetentionRule{}))
+	e.keeps(project.RetentionRule{EventDays: 8})
+	e.gone("s1")
+	u := e.usage()
+	bytes := u.EventBytes()
+	e.keeps(project.RetentionRule{Bytes: bytes})
+	e.keeps(project.RetentionRule{Bytes: bytes - 1})
+	e.gone("s2")
+	e.keeps(project.RetentionRule{EventDays: 6, Bytes: bytes / 2})
+	e.gone("s5")
+	e.equal("the newest stay", true, e.event(id("x9")).Inputs != nil)
+	e.equal("the one that went on stays", id("long"), e.event(id("first")).SessionID)
+	e.keeps(project.RetentionRule{Bytes: 1})
+	e.empty()
+}
+
+func retentionPayloadFirst(e *env) {
+	e.tenDays()
+	u := e.usage()
+	rule := project.RetentionRule{Bytes: u.EventBytes() - u.PayloadBytes/2, PayloadFirst: true}
+	told := e.preview(rule)
+	e.equal("only payloads", [2]int64{0, 5}, [2]int64{told.Sessions, told.Payloads})
+	e.keeps(rule)
+	e.wantExpired(true, "x0", "x4")
+	e.wantExpired(false, "x5", "x9")
+	e.keeps(project.RetentionRule{PayloadDays: 3, Bytes: rule.Bytes, PayloadFirst: true})
+	e.wantExpired(true, "x6")
+	e.keeps(project.RetentionRule{Bytes: u.HeadBytes / 2, PayloadFirst: true})
+	e.equal("payload", int64(0), e.usage().PayloadBytes)
+	e.gone("s0")
+	e.equal("the newest stay", id("s9"), e.event(id("x9")).SessionID)
 }

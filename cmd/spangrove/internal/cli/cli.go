@@ -43,7 +43,7 @@ var retries = client.Retries{Count: 3, Base: 200 * time.Millisecond, Max: 10 * t
 func Add(root *cobra.Command) {
 	a := &app{}
 	root.AddGroup(
-		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, and eval:"},
+		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, eval and usage:"},
 		&cobra.Group{ID: GroupServer, Title: "The server:"},
 		&cobra.Group{ID: groupOwn, Title: "This program:"},
 	)
@@ -56,10 +56,11 @@ func Add(root *cobra.Command) {
 		noun.GroupID = groupData
 		root.AddCommand(noun)
 	}
-	eval := a.eval()
-	eval.GroupID = groupData
-	a.wrap(eval)
-	root.AddCommand(eval)
+	for _, alone := range []*cobra.Command{a.eval(), a.space()} { // nouns that are verbs themselves
+		alone.GroupID = groupData
+		a.wrap(alone)
+		root.AddCommand(alone)
+	}
 	config := a.config()
 	config.GroupID = groupOwn
 	root.AddCommand(config, newMan())

@@ -54,6 +54,7 @@ var verbs = map[string]string{
 	"listProjects": "projects list", "createProject": "projects create", "updateProject": "projects update", "deleteProject": "projects delete",
 	"getLimits": "projects limits", "setLimits": "projects set-limits",
 	"getRetention": "projects retention", "setRetention": "projects set-retention",
+	"previewRetention": "projects preview-retention", "getUsage": "usage", "listUsage": "usage",
 	"createIngestionKey": "keys create", "createDataPlaneKey": "keys create", "listKeys": "keys list", "revokeKey": "keys revoke", "listAudit": "audit list", "listRefusals": "refusals list",
 	"loadSamples": "samples load", "deleteSamples": "samples delete",
 	"getOpenAPI": ": for programs that are written", "healthcheck": ": for who runs the server",

@@ -38,6 +38,7 @@ func (a *app) projects() *cobra.Command {
 		a.projectSetLimits(),
 		a.projectRetention(),
 		a.projectSetRetention(),
+		a.projectPreviewRetention(),
 	)
 }
 
@@ -170,10 +171,41 @@ func (a *app) projectSetRetention() *cobra.Command {
 		})
 	cmd.Long = "What is left out stays as it is. 0 keeps for good, \"default\" gives it back to the server. What the rule does not keep is " +
 		"removed in the background, and cannot be brought back."
-	b = bodyOf(cmd,
+	b = bodyOf(cmd, retentionFields()...)
+	return cmd
+}
+
+func retentionFields() []bodyField {
+	return []bodyField{
 		bound("event-days", "event_days", "days for which sessions are kept, from their last event on"),
 		bound("payload-days", "payload_days", "days for which inputs, outputs, config and attributes of events are kept"),
-	)
+		bound("bytes", "bytes", "bytes that events may take; past it the oldest sessions go"),
+		yesNo("payload-first", "payload_first", "for --bytes, the oldest payloads go before any session"),
+	}
+}
+
+func (a *app) projectPreviewRetention() *cobra.Command {
+	var b *requestBody
+	cmd := command("preview-retention PROJECT", "Count what a rule of retention would remove", `
+		spangrove projects preview-retention support --event-days 90
+		spangrove projects preview-retention support --bytes 5000000000 --payload-first true --output json`,
+		func(ctx context.Context, args []string) error {
+			text, err := b.build()
+			if err != nil {
+				return err
+			}
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, post(path("projects", id, "retention", "preview"), text))
+			if err != nil {
+				return err
+			}
+			return a.one(answer)
+		})
+	cmd.Long = "The rule is the one that set-retention would make of the same flags. Nothing is set, and nothing removed."
+	b = bodyOf(cmd, retentionFields()...)
 	return cmd
 }
 

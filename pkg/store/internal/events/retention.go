@@ -47,6 +47,13 @@ func (s *Store) Retain(ctx context.Context, projectID int64, rule project.Retent
 	if err == nil && rule.PayloadDays > 0 {
 		n.Payloads, err = s.expirePayloads(ctx, projectID, project.KeptFrom(rule.PayloadDays, now), turn)
 	}
+	if err == nil && rule.Bytes > 0 {
+		var some Expired
+		some, err = s.keepBytes(ctx, projectID, rule, turn)
+		n.Sessions += some.Sessions
+		n.Events += some.Events
+		n.Payloads += some.Payloads
+	}
 	if n == (Expired{}) {
 		return n, err
 	}
@@ -83,7 +90,7 @@ func (s *Store) expireSessions(ctx context.Context, project int64, before float6
 		// its sessions meanwhile, is passed over.
 		from = page[0].start
 		if n.Sessions == gone {
-			from = math.Nextafter(page[len(page)-1].start, math.Inf(1))
+			from = above(page[len(page)-1].start)
 		}
 	}
 }
@@ -103,6 +110,10 @@ func (s *Store) overdueSessions(ctx context.Context, project int64, from, before
 	})
 	return list, err
 }
+
+// above and below return the times next to one.
+func above(ms float64) float64 { return math.Nextafter(ms, math.Inf(1)) }
+func below(ms float64) float64 { return math.Nextafter(ms, math.Inf(-1)) }
 
 // farAhead returns a time, Unix milliseconds, past which no event can begin that is stored now.
 func (s *Store) farAhead() float64 {

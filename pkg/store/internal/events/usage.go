@@ -52,6 +52,8 @@ type storedBytes struct {
 	took    time.Duration // the last count
 	changed bool          // since then
 	shrunk  bool          // something was deleted since then
+
+	bytesNext time.Time // from when on a rule of retention may count what the events take
 }
 
 func newUsage() *usage { return &usage{projects: map[int64]*storedBytes{}} }
@@ -203,17 +205,11 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	p.changed, p.shrunk, p.counted = false, false, began // what comes from here on counts for the next time
 	s.usage.mu.Unlock()
 
-	texts := func(columns ...string) (sum string) {
-		for _, c := range columns {
-			sum += ` + coalesce(octet_length(CAST(` + c + ` AS text)), 0)`
-		}
-		return sum
-	}
 	table := func(table, sum string) string {
 		return `(SELECT CAST(coalesce(sum(` + fmt.Sprint(rowBytes) + sum + `), 0) AS bigint) FROM ` + table + ` WHERE project_id = $1)`
 	}
 	// Texts as the database has them, in bytes; chunks as they are compressed. A chunk that several events share counts once.
-	rows := table("event", texts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
+	rows := table("event", rowTexts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
 		` + (
 			SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint)
 			FROM chunk
@@ -237,7 +233,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		"backfill",
 		"document_version",
 	} {
-		rows += ` + ` + table(t, texts("doc"))
+		rows += ` + ` + table(t, rowTexts("doc"))
 	}
 	// One statement sees one state of the database, so that nothing is counted twice.
 	var n, added int64

@@ -51,6 +51,9 @@ func newRetention() *retention {
 	return &retention{kick: make(chan struct{}, 1), name: rand.Text(), pass: make(chan struct{}, 1)}
 }
 
+// DefaultRetention returns the rule of projects that set none of their own.
+func (s *Store) DefaultRetention() project.RetentionRule { return s.options.Retention }
+
 // Retention returns the rule that was set for a project, and the one that applies.
 func (s *Store) Retention(ctx context.Context, projectID int64) (own project.Retention, rule project.RetentionRule, err error) {
 	own, err = retentionOf(ctx, s.db.Quick(), projectID, "")
@@ -81,6 +84,7 @@ func (s *Store) ChangeRetention(ctx context.Context, projectID int64, change fun
 		return err
 	})
 	if err == nil {
+		s.events.RetentionChanged(projectID)
 		select {
 		case s.retention.kick <- struct{}{}:
 		default:

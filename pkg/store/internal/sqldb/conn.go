@@ -95,6 +95,8 @@ type DB interface {
 	Quick() Conn
 	// Readers returns how many connections read at once, in addition to the quick ones.
 	Readers() int
+	// DiskBytes returns what the database takes on disk.
+	DiskBytes(ctx context.Context) (int64, error)
 	// Bound limits the time of one reading statement; 0 is no limit.
 	Bound(read time.Duration)
 	// Statements returns how many statements transactions have run.

@@ -313,3 +313,11 @@ func (d *Postgres) Close(context.Context) error {
 	}
 	return nil
 }
+
+// DiskBytes returns the size of all tables of the schema, with their indexes and long values.
+func (d *Postgres) DiskBytes(ctx context.Context) (n int64, err error) {
+	_, err = One(ctx, d, `SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint)
+		FROM pg_class
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`, nil, &n)
+	return n, err
+}

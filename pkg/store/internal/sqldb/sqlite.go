@@ -482,3 +482,17 @@ func (d *SQLite) Close(context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// DiskBytes returns the sizes of the database and of its log.
+func (d *SQLite) DiskBytes(context.Context) (n int64, err error) {
+	for _, path := range []string{strings.TrimSuffix(d.wal, "-wal"), d.wal} {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil:
+			n += info.Size()
+		case !os.IsNotExist(err): // without a log there is nothing that waits
+			return 0, err
+		}
+	}
+	return n, nil
+}
