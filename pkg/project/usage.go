@@ -13,7 +13,8 @@ type Usage struct {
 // EventBytes are those of events, of which a rule of retention may keep so many.
 func (u *Usage) EventBytes() int64 { return u.HeadBytes + u.PayloadBytes }
 
-// DayUsage is what the events take that began on a day, in UTC. Payloads that share a chunk with those of another day count there.
+// DayUsage is what the events take that began on a day, in UTC. Payloads that are compressed
+// together with those of an earlier day count there.
 type DayUsage struct {
 	Day          int32 // from 1970 on
 	Events       int64

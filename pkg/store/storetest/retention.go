@@ -27,6 +27,7 @@ var retentionTests = []test{
 	{"Retention/large fields of the head stay", retentionHeadFields},
 	{"Retention/bytes, the oldest sessions first", retentionBytes},
 	{"Retention/bytes, the oldest payloads first", retentionPayloadFirst},
+	{"Retention/bytes of packs", retentionPacked},
 	{"Usage/by day and kind", usageCounted},
 }
 
@@ -401,9 +402,10 @@ func (e *env) keeps(rule project.RetentionRule) {
 }
 
 // tenDays stores a session a day for ten days, each with a payload of its own, and an old one that went on at the end.
+// Payloads are packed only by Pack.
 func (e *env) tenDays() {
 	e.Helper()
-	e.at(10)
+	e.reopen(store.Options{Now: NewClock(arrival.Add(10 * 24 * time.Hour)).Now, PackAfter: -1})
 	for d := range 10 {
 		x := spoken(fmt.Sprint("s", d), fmt.Sprint("x", d), float64(d)*day)
 		x.Inputs = text(`{"text":"%s"}`, prose(3000, uint64(d)))
@@ -461,4 +463,44 @@ func retentionPayloadFirst(e *env) {
 	e.equal("payload", int64(0), e.usage().PayloadBytes)
 	e.gone("s0")
 	e.equal("the newest stay", id("s9"), e.event(id("x9")).SessionID)
+}
+
+func retentionPacked(e *env) {
+	e.tenDays()
+	for d := range 10 {
+		for k := range 6 {
+			name := fmt.Sprint("more ", d, " ", k)
+			x := spoken(name, name+" event", float64(d)*day+float64(k))
+			x.Inputs = text(`{"text":"%s"}`, prose(3000, uint64(10*d+k)))
+			e.put(x)
+		}
+	}
+	e.ok(e.s.Pack(e.ctx))
+	u := e.usage()
+	if packs := e.place.Count(e.T, `SELECT count(DISTINCT pack) FROM chunk`); packs == 0 {
+		e.Fatal("nothing was packed")
+	}
+	told := e.preview(project.RetentionRule{EventDays: 4})
+	if told.Bytes < told.Events*256 || told.Bytes > u.EventBytes() {
+		e.Errorf("told %d bytes of %d", told.Bytes, u.EventBytes())
+	}
+	for _, rule := range []project.RetentionRule{
+		{Bytes: u.EventBytes() - u.PayloadBytes/2, PayloadFirst: true},
+		{Bytes: u.HeadBytes / 2},
+		{Bytes: 1, PayloadFirst: true},
+	} {
+		_, err := e.s.ChangeRetention(e.ctx, e.project, func(r *project.Retention) error {
+			*r = project.Retention{Bytes: &rule.Bytes, PayloadFirst: &rule.PayloadFirst}
+			return nil
+		})
+		e.ok(err)
+		e.retain()
+		if u := e.usage(); u.EventBytes() > rule.Bytes {
+			e.Errorf("%d bytes, may be %d", u.EventBytes(), rule.Bytes)
+		}
+		if rule.Bytes > 1 {
+			e.equal("the newest stay", id("more 9 5"), e.event(id("more 9 5 event")).SessionID)
+		}
+	}
+	e.empty()
 }

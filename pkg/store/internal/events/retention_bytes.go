@@ -31,16 +31,31 @@ func (s *Store) keepBytes(ctx context.Context, projectID int64, rule project.Ret
 	if err != nil || stored <= rule.Bytes || !s.bytesDue(projectID) {
 		return n, err
 	}
-	began := time.Now()
-	u, err := s.countUsage(ctx, projectID)
-	s.bytesCounted(projectID, time.Since(began))
-	over := u.EventBytes() - rule.Bytes
-	if err != nil || over <= 0 {
-		return n, err
+	for {
+		began := time.Now()
+		u, err := s.countUsage(ctx, projectID)
+		s.bytesCounted(projectID, time.Since(began))
+		over := u.EventBytes() - rule.Bytes
+		if err != nil || over <= 0 {
+			return n, err
+		}
+		some, err := s.freeBytes(ctx, projectID, rule, &u, over, turn)
+		n.Sessions += some.Sessions
+		n.Events += some.Events
+		n.Payloads += some.Payloads
+		if err != nil || some == (Expired{}) {
+			return n, err
+		}
 	}
+}
+
+// freeBytes removes the oldest sessions or payloads of a project that take so many bytes, or somewhat less: of a pack, whose payloads
+// are compressed together, each is taken for an equal part.
+func (s *Store) freeBytes(ctx context.Context, projectID int64, rule project.RetentionRule, u *project.Usage, over int64, turn Turn) (
+	n Expired, err error) {
 	if rule.PayloadFirst {
 		var freed int64
-		if n.Payloads, freed, err = s.freePayloads(ctx, projectID, &u, over, turn); err != nil {
+		if n.Payloads, freed, err = s.freePayloads(ctx, projectID, u, over, turn); err != nil {
 			return n, err
 		}
 		over -= freed
@@ -112,6 +127,15 @@ func (s *Store) oldestSessions(ctx context.Context, projectID int64, after *size
 			FROM (SELECT DISTINCT ` + s.Dialect.SessionID() + ` AS session, e.chunk` + of + ` AND e.chunk IS NOT NULL) AS e
 			JOIN chunk AS c ON c.id = e.chunk
 			GROUP BY e.session`,
+		`SELECT x.session, CAST(sum(x.n * octet_length(p.data) / x.total) AS bigint)
+			FROM (
+				SELECT e.session, c.pack, count(*) AS n, sum(count(*)) OVER (PARTITION BY c.pack) AS total
+				FROM (SELECT DISTINCT ` + s.Dialect.SessionID() + ` AS session, e.chunk` + of + ` AND e.chunk IS NOT NULL) AS e
+				JOIN chunk AS c ON c.id = e.chunk
+				WHERE c.pack IS NOT NULL
+				GROUP BY e.session, c.pack) AS x
+			JOIN chunk AS p ON p.id = x.pack
+			GROUP BY x.session`,
 	} {
 		err := sqldb.Each(ctx, s.db, sum, args, func(scan func(...any) error) error {
 			var id uuid.UUID
@@ -193,8 +217,10 @@ func (s *Store) freeChunks(ctx context.Context, projectID int64, day int32, list
 		for i, p := range some {
 			ids[i] = p.chunk
 		}
-		cond, args := s.db.AnyNumber("id", 1, ids)
-		err := sqldb.Each(ctx, s.db, `SELECT id, octet_length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+		cond, args := s.db.AnyNumber("c.id", 1, ids)
+		err := sqldb.Each(ctx, s.db, `SELECT c.id, octet_length(c.data) + coalesce(octet_length(p.data) / count(*) OVER (PARTITION BY c.pack), 0)
+			FROM chunk AS c LEFT JOIN chunk AS p ON p.id = c.pack
+			WHERE `+cond, args, func(scan func(...any) error) error {
 			var id, n int64
 			err := scan(&id, &n)
 			sizes[id] = n

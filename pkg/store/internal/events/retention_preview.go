@@ -58,6 +58,20 @@ func (s *Store) previewDays(ctx context.Context, projectID int64, sessionsFrom, 
 		return r, err
 	}
 	r.Bytes += bytes
+	// Of a pack, as much as the share of its chunks.
+	if _, err := sqldb.One(ctx, s.db, `SELECT CAST(coalesce(sum(x.gone * octet_length(p.data) / x.total), 0) AS bigint)
+		FROM (
+			SELECT c.pack, sum(e.gone) AS gone, count(*) AS total
+			FROM (
+				SELECT e.chunk, max(CASE WHEN e.start_ms < $2 AND s.last_ms < $2 OR e.start_ms < $3 THEN 1 ELSE 0 END) AS gone`+from+`e.chunk IS NOT NULL
+				GROUP BY e.chunk) AS e
+			JOIN chunk AS c ON c.id = e.chunk
+			WHERE c.pack IS NOT NULL
+			GROUP BY c.pack) AS x
+		JOIN chunk AS p ON p.id = x.pack`, args, &bytes); err != nil {
+		return r, err
+	}
+	r.Bytes += bytes
 	_, err = sqldb.One(ctx, s.db, `SELECT count(*)`+from+`e.start_ms < $3 AND s.last_ms >= $2 AND e.chunk IS NOT NULL AND (e.spill & $4) = 0`,
 		append(args, flagExpired), &r.Payloads)
 	return r, err
@@ -68,13 +82,14 @@ func (s *Store) previewBytes(ctx context.Context, projectID int64, rule project.
 	over int64, r project.Removal) (project.Removal, error) {
 	if rule.PayloadFirst {
 		// By the chunk, in the order of their events.
-		err := sqldb.Each(ctx, s.db, `SELECT octet_length(c.data), p.n
+		err := sqldb.Each(ctx, s.db, `SELECT octet_length(c.data) + coalesce(octet_length(k.data) / count(*) OVER (PARTITION BY c.pack), 0), p.n
 			FROM (
 				SELECT e.chunk, min(e.start_ms) AS start, count(*) AS n
 				FROM `+s.Dialect.FromSessions()+`
 				WHERE e.project_id = $1 AND e.chunk IS NOT NULL AND (e.spill & $4) = 0 AND e.start_ms >= $3 AND s.last_ms >= $2
 				GROUP BY e.chunk) AS p
 			JOIN chunk AS c ON c.id = p.chunk
+			LEFT JOIN chunk AS k ON k.id = c.pack
 			ORDER BY p.start`, []any{projectID, sessionsFrom, payloadsFrom, flagExpired}, func(scan func(...any) error) error {
 			var bytes, n int64
 			if err := scan(&bytes, &n); err != nil || over <= 0 {

@@ -62,21 +62,29 @@ func (s *Store) countUsage(ctx context.Context, projectID int64) (u project.Usag
 	if err != nil {
 		return u, err
 	}
-	err = sqldb.Each(ctx, s.db, `SELECT e.day, CAST(sum(octet_length(c.data)) AS bigint)
-		FROM (SELECT chunk, min(day) AS day FROM event WHERE project_id = $1 AND chunk IS NOT NULL GROUP BY chunk) AS e
-		JOIN chunk AS c ON c.id = e.chunk
-		GROUP BY e.day`, []any{projectID}, func(scan func(...any) error) error {
-		var day int32
-		var n int64
-		err := scan(&day, &n)
-		if i, ok := at[day]; ok { // else its events came between the two statements
-			u.Days[i].PayloadBytes = n
-			u.PayloadBytes += n
+	for _, rows := range []string{
+		`SELECT chunk AS id, min(day) AS day FROM event WHERE project_id = $1 AND chunk IS NOT NULL GROUP BY chunk`,
+		`SELECT c.pack AS id, min(e.day) AS day
+			FROM event AS e JOIN chunk AS c ON c.id = e.chunk
+			WHERE e.project_id = $1 AND c.pack IS NOT NULL
+			GROUP BY c.pack`,
+	} {
+		err := sqldb.Each(ctx, s.db, `SELECT e.day, CAST(sum(octet_length(c.data)) AS bigint)
+			FROM (`+rows+`) AS e
+			JOIN chunk AS c ON c.id = e.id
+			GROUP BY e.day`, []any{projectID}, func(scan func(...any) error) error {
+			var day int32
+			var n int64
+			err := scan(&day, &n)
+			if i, ok := at[day]; ok { // else its events came between the statements
+				u.Days[i].PayloadBytes += n
+				u.PayloadBytes += n
+			}
+			return err
+		})
+		if err != nil {
+			return u, err
 		}
-		return err
-	})
-	if err != nil {
-		return u, err
 	}
 	_, err = sqldb.One(ctx, s.db, `SELECT
 			(SELECT CAST(coalesce(sum(`+fmt.Sprint(rowBytes)+` + octet_length(data)), 0) AS bigint) FROM log_part WHERE project_id = $1),
