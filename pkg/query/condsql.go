@@ -270,8 +270,8 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 		text = strings.Join(each(paths, at), " OR ")
 	}
 	if total := c.sessionTotal(); total != nil {
-		// A session event without a number of its own shows its session's.
-		text += fmt.Sprintf(" OR ((e.spill & %d) <> 0 AND %s IS NULL AND %s %s)", SpillRollup, b.dialect.jsonText(column, paths[0]),
+		// A session event without a value of its own, or with an empty one, shows its session's.
+		text += fmt.Sprintf(" OR ((e.spill & %d) <> 0 AND %s AND %s %s)", SpillRollup, b.dialect.jsonEmpty(column, paths[0]),
 			b.dialect.ofSession(total(b.dialect)), c.compareSQL(b))
 	}
 	return text, c.reads()

@@ -16,6 +16,8 @@ type Dialect interface {
 	UUID(id uuid.UUID) any
 	// From reads events with their sessions: a FROM clause's text, in which SessionID holds.
 	From() string
+	// FromBySeq is From for events of a range of seq, which are read in that order.
+	FromBySeq() string
 	// FromSessions reads session events with their sessions, alias s, in which SessionID holds.
 	FromSessions() string
 	// SessionID returns the id of the event's session, in a statement that reads From.
@@ -58,6 +60,8 @@ type Dialect interface {
 	inAnyRun(project string) string
 	// jsonFilled is the condition that a column holds an object or array that is not empty.
 	jsonFilled(column string) string
+	// jsonEmpty is the condition that a value is absent, null, or an empty text, object or array.
+	jsonEmpty(column, path string) string
 	// jsonText is the text of a value, NULL if absent or null.
 	jsonText(column, path string) string
 	// jsonIs compares with strings, also as the numbers and the booleans that their texts read as.

@@ -23,9 +23,10 @@ var (
 		id project_id day event_id parent_id session_id session_rowid type name source error start_ms end_ms duration atom
 		metadata metrics feedback user_properties children_ids run_id user_id spill s num_events num_model_events num_costs cost total_tokens prompt_tokens completion_tokens
 		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each unhex value uuid ANY jsonb_path_query jsonb text float8
-		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}'`)
+		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}' '[]' '""'`)
 	marks  = "().,=<>&|*#:-+?$~[]"
 	empty  = `'^\s*(\{\s*\}|\[\s*\])\s*$'`
+	void   = `'^\s*(null|""|\{\s*\}|\[\s*\])\s*$'`
 	strict = `'strict $.** ? (@.type() == "string")'`
 )
 
@@ -33,7 +34,7 @@ var (
 func foreign(condition string) string {
 	for _, tok := range tokens.FindAllString(condition, -1) {
 		switch c := tok[0]; {
-		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, tok == empty, slices.Contains(words, tok):
+		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, tok == empty, tok == void, slices.Contains(words, tok):
 		case len(tok) < 8 && strings.Trim(strings.TrimLeft(tok, "?$"), "0123456789") == "" && (c == '?' || c == '$' || (c >= '0' && c <= '9')):
 		default:
 			return tok

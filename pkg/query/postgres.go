@@ -15,6 +15,7 @@ type postgres struct{}
 func (postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (postgres) UUID(id uuid.UUID) any    { return [16]byte(id) }
 func (postgres) From() string             { return "event AS e" }
+func (d postgres) FromBySeq() string      { return d.From() }
 func (postgres) SessionID() string        { return "e.session_id" }
 func (postgres) sessionKey() string       { return "e.session_id" }
 
@@ -62,6 +63,11 @@ func (postgres) jsonPaths(b *Builder, path []string) []string {
 // jsonFilled looks at the text: json, unlike jsonb, cannot be compared with {}.
 func (postgres) jsonFilled(column string) string {
 	return "(" + column + `::text ~ '^\s*(\{\s*\}|\[\s*\])\s*$') = FALSE`
+}
+
+// jsonEmpty looks at the text, as jsonFilled does.
+func (d postgres) jsonEmpty(column, path string) string {
+	return "coalesce(" + d.jsonRaw(column, path) + `, 'null') ~ '^\s*(null|""|\{\s*\}|\[\s*\])\s*$'`
 }
 
 func (postgres) jsonText(column, path string) string {

@@ -84,8 +84,8 @@ func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads u
 	if c.name == "metadata" && len(c.path) == 1 && among == onlySessions {
 		if total := sessionTotals[c.path[0]]; total != nil {
 			// A session event without a value of its own shows its session's.
-			expr = fmt.Sprintf("CASE WHEN (e.spill & %d) <> 0 AND %s IS NULL THEN %s ELSE %s END", SpillRollup,
-				d.jsonText(column, paths[0]), d.ofSession(total(d)), expr)
+			expr = fmt.Sprintf("CASE WHEN (e.spill & %d) <> 0 AND %s THEN %s ELSE %s END", SpillRollup,
+				d.jsonEmpty(column, paths[0]), d.ofSession(total(d)), expr)
 		}
 	}
 	return expr, c.root.spill

@@ -24,6 +24,12 @@ func (sqlite) UUID(id uuid.UUID) any    { return id[:] }
 func (sqlite) From() string {
 	return "event AS e JOIN session AS s ON s.session_rowid = e.session_rowid"
 }
+
+// FromBySeq keeps SQLite from any index: seq is the key of the table itself.
+func (sqlite) FromBySeq() string {
+	return "event AS e NOT INDEXED CROSS JOIN session AS s ON s.session_rowid = e.session_rowid"
+}
+
 func (d sqlite) FromSessions() string { return d.From() }
 func (sqlite) SessionID() string      { return "s.session_id" }
 func (sqlite) sessionKey() string     { return "e.session_rowid" }
@@ -95,6 +101,11 @@ func (sqlite) jsonPaths(b *Builder, path []string) []string {
 
 func (sqlite) jsonFilled(column string) string {
 	return "EXISTS (SELECT 1 FROM json_each(" + column + "))"
+}
+
+// jsonEmpty compares the JSON of the value, which SQLite writes without spaces.
+func (d sqlite) jsonEmpty(column, path string) string {
+	return "coalesce(" + d.jsonRaw(column, path) + `, 'null') IN ('null', '""', '{}', '[]')`
 }
 
 // jsonText has an object or array as its JSON text, so a text that could be one is compared by type (textArg.open).

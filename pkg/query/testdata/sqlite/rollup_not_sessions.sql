@@ -1,7 +1,7 @@
 -- [{"field":"event_type","operator":"is not","value":"session"},{"field":"metadata.total_tokens","operator":"greater than","value":100,"type":"number"}]
-e.type IN (1, 2, 3, 5) AND (json_type(e.metadata, ?2) IN ('integer', 'real') AND CAST(e.metadata ->> ?2 AS REAL) > ?1 OR ((e.spill & 128) <> 0 AND (e.metadata ->> ?2) IS NULL AND (SELECT s.total_tokens FROM session s WHERE s.session_rowid = e.session_rowid) > ?3))
+e.type IN (1, 2, 3, 5) AND (json_type(e.metadata, ?2) IN ('integer', 'real') AND CAST(e.metadata ->> ?2 AS REAL) > ?1 OR ((e.spill & 128) <> 0 AND coalesce((e.metadata -> ?2), 'null') IN ('null', '""', '{}', '[]') AND (SELECT s.total_tokens FROM session s WHERE s.session_rowid = e.session_rowid) > ?3))
 -- candidates
-e.type IN (1, 2, 3, 5) AND ((json_type(e.metadata, ?2) IN ('integer', 'real') AND CAST(e.metadata ->> ?2 AS REAL) > ?1 OR ((e.spill & 128) <> 0 AND (e.metadata ->> ?2) IS NULL AND (SELECT s.total_tokens FROM session s WHERE s.session_rowid = e.session_rowid) > ?3)) OR (e.spill & 1) <> 0)
+e.type IN (1, 2, 3, 5) AND ((json_type(e.metadata, ?2) IN ('integer', 'real') AND CAST(e.metadata ->> ?2 AS REAL) > ?1 OR ((e.spill & 128) <> 0 AND coalesce((e.metadata -> ?2), 'null') IN ('null', '""', '{}', '[]') AND (SELECT s.total_tokens FROM session s WHERE s.session_rowid = e.session_rowid) > ?3)) OR (e.spill & 1) <> 0)
 -- 1: float64 100
 -- 2: string $."total_tokens"
 -- 3: float64 100
