@@ -100,9 +100,27 @@ func (a *ChartSums) AddEvent(e *event.Event) error {
 	return a.add(a.plan.unitOf(e.Start), g, 1, value)
 }
 
-// add puts n events, whose value or sum of values is given, to the cell of their unit and group. A new cell beyond the
-// limit is an error: ErrManyGroups if a second pass with fewer groups can help.
+// add puts n events, whose value or sum of values is given, to the cell of their unit and group.
 func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error {
+	x, err := a.cell(unit, g)
+	if err != nil {
+		return err
+	}
+	x.n += n
+	if value == nil {
+		return nil
+	}
+	if a.keep {
+		x.values = append(x.values, *value)
+		return a.keepMore(1)
+	}
+	x.join(a.chart.Aggregation, *value)
+	return nil
+}
+
+// cell returns the cell of a unit and group. A new cell beyond the limit is an error: ErrManyGroups if a second pass with fewer groups
+// can help.
+func (a *ChartSums) cell(unit int64, g chartGroup) (*chartCell, error) {
 	start, ok := a.starts[unit]
 	if !ok {
 		start = a.chart.Bucket.Start(a.plan.unitStart(unit), a.chart.Zone).UnixMilli()
@@ -116,25 +134,21 @@ func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error
 	if x == nil {
 		if len(a.cells) == a.chart.Limit() {
 			if a.chart.Group != nil && a.only == nil {
-				return ErrManyGroups
+				return nil, ErrManyGroups
 			}
-			return a.tooMany()
+			return nil, a.tooMany()
 		}
 		x = &chartCell{}
 		a.cells[k] = x
 	}
-	x.n += n
-	if value == nil {
-		return nil
+	return x, nil
+}
+
+// keepMore counts values that are kept one by one.
+func (a *ChartSums) keepMore(n int) error {
+	if a.kept += n; a.kept > maxChartValues {
+		return fault.InvalidField("aggregation", "percentiles sort at most %d values; narrow the date range or the filters", maxChartValues)
 	}
-	if a.keep {
-		if a.kept++; a.kept > maxChartValues {
-			return fault.InvalidField("aggregation", "percentiles sort at most %d values; narrow the date range or the filters", maxChartValues)
-		}
-		x.values = append(x.values, *value)
-		return nil
-	}
-	x.join(a.chart.Aggregation, *value)
 	return nil
 }
 
@@ -297,10 +311,9 @@ func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 		return p
 	}
 	p.Count = x.n
-	switch q, quantile := a.chart.Aggregation.Quantile(); {
-	case quantile:
-		slices.Sort(x.values)
-		p.Value = finite(run.Quantile(x.values, q))
+	switch q, isQuantile := a.chart.Aggregation.Quantile(); {
+	case isQuantile:
+		p.Value = finite(quantile(x.values, q))
 	case a.chart.Aggregation == Count:
 		p.Value = finite(float64(x.n))
 	case a.chart.Aggregation == Average:
@@ -309,6 +322,53 @@ func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 		p.Value = finite(x.value)
 	}
 	return p
+}
+
+// quantile returns the value below which a part q of the values lies, interpolated between its neighbours as run.Quantile does. It leaves
+// the values in another order: as far sorted as the answer needs, which takes time in proportion to their number.
+func quantile(values []float64, q float64) float64 {
+	if len(values) > 0 {
+		at := int(q * float64(len(values)-1))
+		selectNth(values, at)
+		// What follows is not smaller, and the least of it is the next one.
+		for i := at + 1; i < len(values); i++ {
+			if values[i] < values[at+1] {
+				values[i], values[at+1] = values[at+1], values[i]
+			}
+		}
+	}
+	return run.Quantile(values, q)
+}
+
+// selectNth orders values so far that the one at n is where it would be if they were sorted, with none greater before it and none smaller
+// behind it.
+func selectNth(values []float64, n int) {
+	for len(values) > 16 {
+		a, b, c := values[0], values[len(values)/2], values[len(values)-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		i, j := 0, len(values)-1
+		for i <= j {
+			for values[i] < pivot {
+				i++
+			}
+			for values[j] > pivot {
+				j--
+			}
+			if i <= j {
+				values[i], values[j] = values[j], values[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case n <= j:
+			values = values[:j+1]
+		case n >= i:
+			values, n = values[i:], n-i
+		default:
+			return
+		}
+	}
+	slices.Sort(values)
 }
 
 // finite returns f, nil for what JSON has no number for.

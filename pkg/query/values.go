@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -77,9 +78,9 @@ func (v *ValueCounts) AddRow(s *string) {
 	case s == nil:
 		v.answer.LookedAt++
 	case v.query.Field.c.root.kind == kindJSON:
-		v.addJSON(json.RawMessage(*s))
+		v.addJSON(json.RawMessage(*s), 1)
 	default:
-		v.addText(*s)
+		v.addText(*s, 1)
 	}
 }
 
@@ -87,38 +88,92 @@ func (v *ValueCounts) AddRow(s *string) {
 func (v *ValueCounts) AddEvent(e *event.Event) {
 	c := &v.query.Field.c
 	if c.root.hasPaths() {
-		v.addJSON(c.rawInside(bucket(e, c.name)))
+		v.addJSON(c.rawInside(bucket(e, c.name)), 1)
 		return
 	}
 	if text, ok := v.query.Field.Text(e); ok {
-		v.addText(text)
+		v.addText(text, 1)
 		return
 	}
 	v.answer.LookedAt++
 }
 
-// addJSON adds an event with a JSON value, or without one.
-func (v *ValueCounts) addJSON(raw json.RawMessage) {
+// addJSON adds n events with a JSON value, or without one.
+func (v *ValueCounts) addJSON(raw json.RawMessage, n int) {
 	switch rawjson.KindOf(raw) {
 	case 0, 'n':
-		v.answer.LookedAt++
+		v.answer.LookedAt += n
 	case '{', '[':
-		v.answer.LookedAt++
-		v.answer.LeftOut++
+		v.answer.LookedAt += n
+		v.answer.LeftOut += n
 	default:
 		text, _ := valueText(string(raw))
-		v.addText(text)
+		v.addText(text, n)
 	}
 }
 
-// addText adds an event with a value.
-func (v *ValueCounts) addText(text string) {
-	v.answer.LookedAt++
+// addText adds n events with a value.
+func (v *ValueCounts) addText(text string, n int) {
+	v.answer.LookedAt += n
 	switch {
 	case len(text) > MaxValueBytes:
-		v.answer.LeftOut++
+		v.answer.LeftOut += n
 	case hasPrefixFold(text, v.query.Prefix):
-		v.counts[text]++
+		v.counts[text] += n
+	}
+}
+
+// Different returns how many values were found.
+func (v *ValueCounts) Different() int { return len(v.counts) }
+
+// InColumns reports whether the values can be counted over blocks.
+func (q *ValueQuery) InColumns() bool { return InColumns(q.Search.Filters) && q.Field.InColumns() }
+
+// BlockCounts are how many events of a block have each value.
+type BlockCounts struct {
+	values blockValues
+	texts  BlockTexts
+	counts []int
+	// Maybe are events that must be read and added one by one.
+	Maybe column.Set
+}
+
+// CountBlock counts the values of the events of a block that a search has found. Several blocks may be counted at once.
+func (q *ValueQuery) CountBlock(b Block, found Decided) (c BlockCounts, err error) {
+	c.Maybe = found.Maybe
+	if found.Match.Empty() {
+		return c, nil
+	}
+	if c.values, err = q.Field.c.valuesIn(b); err != nil {
+		return c, err
+	}
+	if c.texts, err = q.Field.TextsOf(b); err != nil {
+		return c, err
+	}
+	c.texts.Maybe.And(found.Match)
+	found.Match.AndNot(c.texts.Maybe)
+	c.Maybe.Or(c.texts.Maybe)
+	c.counts = make([]int, len(c.texts.Texts))
+	found.Match.Each(func(row int) bool {
+		c.counts[c.texts.Codes[row]]++
+		return true
+	})
+	return c, nil
+}
+
+// AddBlock adds the counts of a block.
+func (v *ValueCounts) AddBlock(c *BlockCounts) {
+	isDict := c.values.column != nil && !c.values.column.IsNumeric() && c.values.c.path != nil
+	for code, n := range c.counts {
+		switch text := c.texts.Texts[code]; {
+		case n == 0:
+		case isDict:
+			v.addJSON(c.values.raw(code), n) // tells an object from a text that reads like one
+		case text == nil:
+			v.answer.LookedAt += n
+		default:
+			v.addText(*text, n)
+		}
 	}
 }
 

@@ -1,0 +1,199 @@
+package query
+
+import (
+	"math"
+
+	"github.com/spangrove/spangrove/pkg/column"
+)
+
+// InColumns reports whether the chart can be summed up over blocks.
+func (c *Chart) InColumns() bool {
+	return InColumns(c.Filters) && (c.Group == nil || c.Group.InColumns()) && (c.Aggregation == Count || c.Metric.InColumns())
+}
+
+// BlockSums are the sums of a chart over the events of a block.
+type BlockSums struct {
+	cells []blockCell
+	// Maybe are events that must be read and added one by one.
+	Maybe column.Set
+}
+
+type blockCell struct {
+	unit  int64
+	group *string
+	chartCell
+}
+
+// denseCells is how many cells of units and groups of one block stand in an array; more are looked up in a map.
+const denseCells = 1 << 16
+
+// SumBlock sums up the events of a block that a search has found. It changes nothing of a, so that several blocks may be summed up at once.
+func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
+	sums := &BlockSums{Maybe: found.Maybe}
+	match := found.Match
+	if match.Empty() {
+		return sums, nil
+	}
+	groups := BlockTexts{Texts: []*string{nil}}
+	var err error
+	if a.chart.Group != nil {
+		if groups, err = a.chart.Group.TextsOf(b); err != nil {
+			return nil, err
+		}
+		sums.leaveOut(match, groups.Maybe)
+	}
+	var numbers *BlockNumbers
+	if a.chart.Aggregation != Count {
+		if numbers, err = a.numbersOf(b); err != nil {
+			return nil, err
+		}
+		sums.leaveOut(match, numbers.Maybe)
+		match.And(numbers.Present)
+	}
+	first, last := b.Times()
+	from, to := a.plan.unitOf(first), a.plan.unitOf(last)
+	if from == to && a.chart.Group == nil && numbers == nil {
+		if n := match.Count(); n > 0 {
+			sums.cells = []blockCell{{unit: from, chartCell: chartCell{n: int64(n)}}}
+		}
+		return sums, nil
+	}
+	units, err := a.unitsOf(b, from, to)
+	if err != nil {
+		return nil, err
+	}
+	sums.fill(a, match, units, from, to, &groups, numbers)
+	return sums, nil
+}
+
+// leaveOut moves events from those that match to those that must be read.
+func (s *BlockSums) leaveOut(match, maybe column.Set) {
+	maybe.And(match)
+	match.AndNot(maybe)
+	s.Maybe.Or(maybe)
+}
+
+// numbersOf returns the numbers with which events enter, as number does.
+func (a *ChartSums) numbersOf(b Block) (*BlockNumbers, error) {
+	x, err := a.plan.metric.NumbersOf(b)
+	if err != nil {
+		return nil, err
+	}
+	bit := a.plan.metric.c.derivedBit()
+	if bit == 0 || a.plan.totals {
+		return &x, nil
+	}
+	derived, err := b.Column(DerivedColumn)
+	if err != nil || derived == nil {
+		return &x, err
+	}
+	derived.Numbers(func(first int, values []float64, present column.Set) {
+		for i, f := range values {
+			if row := first + i; (present == nil || present.Has(row)) && int(f)&bit != 0 {
+				x.Present.Remove(row)
+				x.Maybe.Remove(row)
+			}
+		}
+	})
+	return &x, nil
+}
+
+// unitsOf returns the units of the events' starts; nil if all are in one.
+func (a *ChartSums) unitsOf(b Block, from, to int64) ([]int64, error) {
+	if from == to {
+		return nil, nil
+	}
+	starts, err := b.Column("start_time")
+	if err != nil {
+		return nil, err
+	}
+	units := make([]int64, b.Len())
+	starts.Numbers(func(first int, values []float64, _ column.Set) {
+		for i, f := range values {
+			units[first+i] = a.plan.unitOf(f)
+		}
+	})
+	return units, nil
+}
+
+// fill sums up the events that match by unit and group.
+func (s *BlockSums) fill(a *ChartSums, match column.Set, units []int64, from, to int64, groups *BlockTexts, numbers *BlockNumbers) {
+	width := int64(len(groups.Texts))
+	var dense []int32 // by unit and group: one more than the cell's place
+	if cells := (to - from + 1); cells > 0 && cells <= denseCells && cells*width <= denseCells {
+		dense = make([]int32, cells*width)
+	}
+	sparse := map[int64]int32{}
+	match.Each(func(row int) bool {
+		unit, code := from, int64(0)
+		if units != nil {
+			unit = units[row]
+		}
+		if groups.Codes != nil {
+			code = int64(groups.Codes[row])
+		}
+		at := (unit-from)*width + code
+		var place int32
+		if dense != nil {
+			place = dense[at]
+		} else {
+			place = sparse[at]
+		}
+		if place == 0 {
+			s.cells = append(s.cells, blockCell{unit: unit, group: groups.Texts[code]})
+			place = int32(len(s.cells))
+			if dense != nil {
+				dense[at] = place
+			} else {
+				sparse[at] = place
+			}
+		}
+		x := &s.cells[place-1].chartCell
+		x.n++
+		if numbers != nil {
+			a.enter(x, numbers.Values[row])
+		}
+		return true
+	})
+}
+
+// enter puts an event's number to a cell's.
+func (a *ChartSums) enter(x *chartCell, f float64) {
+	if a.keep {
+		x.values = append(x.values, f)
+		return
+	}
+	if how := a.chart.Aggregation; how == Sum || how == Average {
+		f = math.Min(math.Max(f, -MaxSummed), MaxSummed)
+	}
+	x.join(a.chart.Aggregation, f)
+}
+
+// AddBlock adds the sums of a block.
+func (a *ChartSums) AddBlock(s *BlockSums) error {
+	for i := range s.cells {
+		cell := &s.cells[i]
+		g := chartGroup{null: true}
+		if cell.group != nil {
+			g = chartGroup{name: *cell.group}
+		}
+		x, err := a.cell(cell.unit, g)
+		if err != nil {
+			return err
+		}
+		x.n += cell.n
+		if err := a.keepMore(len(cell.values)); err != nil {
+			return err
+		}
+		x.values = append(x.values, cell.values...)
+		if cell.has {
+			x.join(a.chart.Aggregation, cell.value)
+		}
+	}
+	return nil
+}
+
+// NeedPayload reports whether the metric or the groups of the chart are in the payload.
+func (c *Chart) NeedPayload() bool {
+	return (c.Group != nil && c.Group.NeedPayload()) || (c.Aggregation != Count && c.Metric.NeedPayload())
+}
