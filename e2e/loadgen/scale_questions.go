@@ -31,7 +31,7 @@ const (
 	slowCall      = 9000  // ms
 	pageNumber    = 5000  // what the question about a late page asks for,
 	pageSize      = 20    // with pages so short that a small load has it too
-	valueEvents   = 50000 // newest events that the server counts values among, see reads::value_events
+	valueEvents   = 50000 // newest events that the server counts values among where it does not count all, see reads::value_events
 	shownValues   = 20
 	askedUser     = 100
 	askedModel    = "o3"
@@ -333,21 +333,29 @@ func valuesOf(name, about, field string, in scope, value func(c *smallColumns, i
 				}
 			}
 			slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(c.start[b], c.start[a]) })
-			rows = rows[:min(valueEvents, len(rows))]
-			counts := map[string]int64{}
-			for _, i := range rows {
-				counts[value(c, i)]++
+			countsOf := func(rows []int) map[string]int64 {
+				counts := map[string]int64{}
+				for _, i := range rows {
+					counts[value(c, i)]++
+				}
+				return counts
 			}
+			all, newest := countsOf(rows), countsOf(rows[:min(valueEvents, len(rows))])
 			return func(answer []byte) error {
 				var got struct {
 					Values []struct {
 						Value string `json:"value"`
 						Count int64  `json:"count"`
 					} `json:"values"`
-					LookedAt int `json:"looked_at"`
+					LookedAt int  `json:"looked_at"`
+					Complete bool `json:"complete"`
 				}
 				if err := json.Unmarshal(answer, &got); err != nil {
 					return err
+				}
+				counts, rows := all, rows
+				if !got.Complete {
+					counts, rows = newest, rows[:min(valueEvents, len(rows))]
 				}
 				if got.LookedAt != len(rows) || len(got.Values) != min(shownValues, len(counts)) {
 					return fmt.Errorf("%d values of %d events, want %d of %d", len(got.Values), got.LookedAt, min(shownValues, len(counts)), len(rows))

@@ -91,7 +91,7 @@ type ReadsConfig struct {
 	// Wait is how long such a read waits for its project's share; past it the answer is 429. Default 10s.
 	Wait time.Duration `mapstructure:"wait"`
 
-	// ValueEvents is how many of the newest events that match a list of a field's values looks at. It holds each value that it
+	// ValueEvents is how many of the newest events that match a list of a field's values looks at, where segments cannot count all. It holds each value that it
 	// finds in memory, at most 500 bytes each. Default 50000, 1 to 1000000.
 	ValueEvents int `mapstructure:"value_events"`
 }

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/event"
 )
@@ -12,6 +14,13 @@ func (q *SessionSearch) InColumns() bool { return InColumns(q.Filters) && InColu
 func (q *SessionSearch) OfSessions() *Search {
 	filters := append([]Filter{isText("event_type", "is", string(event.TypeSession))}, q.Filters...)
 	return &Search{Filters: filters, From: q.From, To: q.To}
+}
+
+// OfEvents returns the filters that look at no total and no state of a session, so that a statement over events alone can decide them.
+func OfEvents(fs []Filter) []Filter {
+	return slices.DeleteFunc(slices.Clone(fs), func(f Filter) bool {
+		return slices.ContainsFunc(f.conds(), func(c *cond) bool { return c.root.kind == kindTotal || c.root.kind == kindState })
+	})
 }
 
 // ValuesOf returns what the session events of a block are sorted by. Those of other events mean nothing.

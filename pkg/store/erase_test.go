@@ -76,6 +76,35 @@ func marked(mark string, session uuid.UUID, n int) []event.Incoming {
 	return list
 }
 
+// Columns of segments hold the text of events, too: once what was deleted is erased, none of them is left, also if no segment has been
+// built again.
+func TestErasedFromSegments(t *testing.T) {
+	t.Parallel()
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := uuid.New()
+	if err := s.Put(t.Context(), p.ID, event.Batch{Events: marked("Mm4rk3d", session, 20)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM segment_column`); n == 0 {
+		t.Fatal("the events are in no segment")
+	}
+	if err := s.DeleteSession(t.Context(), p.ID, session); err != nil {
+		t.Fatal(err)
+	}
+	waitErased(t, place)
+	if n := place.Count(t, `SELECT count(*) FROM segment_column`); n != 0 {
+		t.Errorf("%d columns of deleted events are left", n)
+	}
+}
+
 // Many updates split pages again and again, so that copies of rows stand in unused parts of pages.
 func TestErasedFromFiles(t *testing.T) {
 	t.Parallel()

@@ -61,6 +61,8 @@ type EventStore interface {
 	// RecordSecret returns what those who record something in the store under an id or with a signature that
 	// nobody outside may make use to make them: 32 random bytes, the same for the life of the database.
 	RecordSecret(ctx context.Context) ([]byte, error)
+	// Seal builds segments of all events that are stored by now. The store does so by itself soon after.
+	Seal(ctx context.Context) error
 	// Recount counts what a project has stored from its rows. It reads all of them.
 	Recount(ctx context.Context, projectID int64) error
 	// Pack compresses again what waits for that, which is otherwise done once a session is at rest (Options.PackAfter).

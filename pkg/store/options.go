@@ -48,6 +48,8 @@ type Options struct {
 	ReadWait time.Duration
 	// ValueEvents is how many events Values looks at. Default 50,000.
 	ValueEvents int
+	// SealBeforeReads has each read that can use segments find all events in them. It is for tests.
+	SealBeforeReads bool
 	// AuditRetention is how long entries of the audit log are kept. Default 400 days.
 	AuditRetention time.Duration
 	// AuditMaxEntries bounds the entries of the audit log. Default 1,000,000.

@@ -113,7 +113,7 @@ var otherMethods = map[string][]string{
 	},
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
-		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Retain", "Pack", "Spend",
+		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Seal", "Retain", "Pack", "Spend",
 	},
 	"writes": {
 		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",

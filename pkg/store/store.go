@@ -83,6 +83,8 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		ReadWait:      o.ReadWait,
 		ValueEvents:   o.ValueEvents,
 		PackAfter:     o.PackAfter,
+
+		SealBeforeReads: o.SealBeforeReads,
 	}, hooks)
 	s.events = e
 	s.resources = resource.New(db, e, resource.Options{

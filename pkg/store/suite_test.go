@@ -29,6 +29,18 @@ func TestPostgres(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t) })
 }
 
+// TestSQLiteSegments and TestPostgresSegments hold reads to the cases of the suite about searches and charts, all events in segments.
+func TestSQLiteSegments(t *testing.T) {
+	t.Parallel()
+	storetest.RunReads(t, func(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }, store.Options{SealBeforeReads: true})
+}
+
+func TestPostgresSegments(t *testing.T) {
+	t.Parallel()
+	newPostgresPlace(t) // skips all at once
+	storetest.RunReads(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t) }, store.Options{SealBeforeReads: true})
+}
+
 // closeAfter closes what a test opened, however it ends.
 func closeAfter(t *testing.T, s *store.Store, err error) *store.Store {
 	t.Helper()

@@ -41,7 +41,7 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, retentionTests, packTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, packTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
@@ -51,6 +51,31 @@ func Run(t *testing.T, fresh func(t *testing.T) Place) {
 			})
 		}
 	}
+}
+
+// RunReads holds a store with other options of reading to the cases that read what was stored, changed or deleted before.
+func RunReads(t *testing.T, fresh func(t *testing.T) Place, o store.Options) {
+	for _, list := range [][]test{fieldTests, searchTests, chartTests, sessionTotalTests, updateTests, deleteTests, windowTests} {
+		for _, tt := range list {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				place := withOptions{fresh(t), o}
+				tt.fn(newEnv(t, place, store.Options{}))
+				checkEventCounts(t, place)
+			})
+		}
+	}
+}
+
+// withOptions opens stores with options of segments, whatever else a case asks for.
+type withOptions struct {
+	Place
+	o store.Options
+}
+
+func (p withOptions) Open(t *testing.T, o store.Options) *store.Store {
+	o.SealBeforeReads = p.o.SealBeforeReads
+	return p.Place.Open(t, o)
 }
 
 // env is one open store with a project, and short ways to use it. Its methods end the test

@@ -13,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
 )
 
 var valueTests = []test{
@@ -94,6 +95,7 @@ func valuesPrefix(e *env) {
 
 // valuesBound: the newest events count, those whose filters Go decides too, and the answer says whether that was all.
 func valuesBound(e *env) {
+	e.ctx = events.FromRows(e.ctx)
 	for i := range 30 {
 		x := step("s", fmt.Sprint("x", i/10), float64(i))
 		x.ID = id(fmt.Sprint("value", i))
@@ -122,6 +124,7 @@ func valuesBound(e *env) {
 
 // valuesPages: candidates that begin at one time are neither lost nor read twice where one statement ends and the next begins.
 func valuesPages(e *env) {
+	e.ctx = events.FromRows(e.ctx)
 	var list []event.Incoming
 	for i := range 2300 {
 		x := step("s", fmt.Sprint("x", i%2), float64(i/700))
@@ -139,6 +142,7 @@ func valuesPages(e *env) {
 }
 
 func valuesRandom(e *env) {
+	e.ctx = events.FromRows(e.ctx)
 	r := rand.New(rand.NewPCG(3, 4))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	value := func() string {

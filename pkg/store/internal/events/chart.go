@@ -13,7 +13,7 @@ import (
 
 // Chart sums up the events that match.
 //
-// As in a search, rows that the database can decide are summed up there, by unit of time and group, and the others are read
+// Segments sum it up, if columns hold all that it reads (chartSegments). Else, as in a search, rows that the database can decide are summed up there, by unit of time and group, and the others are read
 // and added here (chart). If there turn out to be more groups than an answer may have, a first statement finds
 // the largest ones, and a second pass keeps only these apart.
 func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
@@ -31,6 +31,9 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 	earliest, err := s.earliest(ctx, projectID, c.From)
 	if err != nil {
 		return nil, sqldb.WrapError(s.db, err, "chart")
+	}
+	if answer, ok, err := s.chartSegments(ctx, projectID, c, earliest); ok || err != nil {
+		return answer, sqldb.WrapError(s.db, err, "chart")
 	}
 	answer, err := s.chart(ctx, projectID, c, earliest, nil)
 	// The first pass stopped as soon as it had one group too many, with no more in memory than an answer may have.

@@ -28,7 +28,7 @@ func (s *Store) changeTx(ctx context.Context, f func(context.Context, sqldb.Tx) 
 func (s *Store) erasing(ctx context.Context) {
 	for {
 		start := time.Now()
-		err := s.db.Erase(ctx, s.changeTx)
+		err := s.db.Erase(ctx, s.dropDeleted, s.changeTx)
 		pause := min(erasePart*time.Since(start), maxErasePause)
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))

@@ -29,6 +29,10 @@ type Bulk interface {
 	// farDays returns the days on which an id may stand that is not found by day. Where a statement
 	// finds ids on all days, it returns none.
 	farDays(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) ([]int32, error)
+	// lastSeq returns the last place that was handed out in the order in which events came.
+	lastSeq(ctx context.Context) (int64, error)
+	// settle waits until all transactions have ended that were under way when it was called.
+	settle(ctx context.Context) error
 	// chunksByDay reports whether a chunk is found by its day and id, and not by its id alone.
 	chunksByDay() bool
 	// unpacked lists sessions of which chunks wait to be packed, those that no commit after before stored one of.

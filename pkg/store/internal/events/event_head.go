@@ -26,6 +26,7 @@ const (
 	flagOutputs    = 1 << 19 // it has outputs
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
 	flagExpired    = 1 << 21 // its payload was removed by a rule of retention
+	flagNoConfig   = 1 << 22 // it has no configuration; not set for one that was stored before this flag was
 )
 
 // head is one row of table event, and what the writer needs to know of the event besides.
@@ -116,6 +117,7 @@ func (h *head) derive() {
 	if !rawjson.Empty(e.Outputs) {
 		h.spill |= flagOutputs
 	}
+	h.spill |= configFlag(e)
 	if !rawjson.Empty(e.Feedback) {
 		h.totals.feedback = 1
 	}

@@ -15,9 +15,10 @@ const (
 	leastValueRows = 1000
 )
 
-// Values counts the values of a field among the newest events that match, at most Options.ValueEvents of them.
+// Values counts the values of a field: of all events that match where segments hold field and filters, else of the newest ones, at
+// most Options.ValueEvents of them.
 //
-// It walks over the candidates, newest first, at most valueRows of them with each statement. Where the database can decide the
+// For these it walks over the candidates, newest first, at most valueRows of them with each statement. Where the database can decide the
 // filters and read the field, only the value is read, and rows that lack a field in their head are read one by one; else all are
 // read and decided here, as in a search.
 func (s *Store) Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error) {
@@ -34,6 +35,9 @@ func (s *Store) Values(ctx context.Context, projectID int64, q *query.ValueQuery
 func (s *Store) values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error) {
 	if err := s.findRunSessions(ctx, projectID, &q.Search); err != nil {
 		return nil, err
+	}
+	if answer, ok, err := s.valuesInSegments(ctx, projectID, q); ok || err != nil {
+		return answer, err
 	}
 	w := valueWalk{s: s, project: projectID, query: q, counts: query.NewValueCounts(q), more: true}
 	for w.more && !w.full {

@@ -43,6 +43,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/live"
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
@@ -62,6 +63,8 @@ type Options struct {
 	ReadWait      time.Duration // how long a heavy read waits for its project's share
 	ValueEvents   int           // how many events Values looks at
 	PackAfter     time.Duration // how long a session is at rest before its payloads are packed; negative: they are not
+	// SealBeforeReads is for tests: each read that can use segments finds all events in them.
+	SealBeforeReads bool
 }
 
 // Bounds of the caches.
@@ -111,6 +114,7 @@ type Store struct {
 	online     online
 	chunks     *chunkCache
 	packs      *chunkCache // texts of whole packs
+	columns    *segment.Cache
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
 	pending    *pendingIDs
@@ -138,6 +142,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		server:     uuid.NewString(),
 		chunks:     newChunkCache(chunkCacheBytes),
 		packs:      newChunkCache(packCacheBytes),
+		columns:    segment.NewCache(segmentCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},
@@ -192,6 +197,7 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.erasingNames(ctx) })
 	work.Go(func() { s.countStored(ctx) })
 	work.Go(func() { s.packing(ctx) })
+	work.Go(func() { s.sealing(ctx) })
 	work.Go(func() { s.fillIDFilter(sqldb.Patiently(ctx), s.days) })
 	if s.relay != nil {
 		work.Go(func() { s.relay.Run(ctx) })

@@ -63,6 +63,35 @@ func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int
 
 func (b *postgresBulk) begin(tx sqldb.Tx) bulkTx { return &postgresBulkTx{Tx: tx, b: b} }
 
+// lastSeq may name places of transactions that have not ended: settle waits for these.
+func (b *postgresBulk) lastSeq(ctx context.Context) (seq int64, err error) {
+	_, err = sqldb.One(ctx, b.db.Quick(), `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_seq`, nil, &seq)
+	return seq, err
+}
+
+// settle waits until each transaction that has a number by now has ended. One that stores events has its number before it takes their
+// places, since it writes their sessions first. It gives up where one takes very long; the caller tries again later.
+func (b *postgresBulk) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	var next int64
+	if _, err := sqldb.One(ctx, b.db.Quick(), `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`, nil, &next); err != nil {
+		return err
+	}
+	for {
+		var oldest int64
+		if _, err := sqldb.One(ctx, b.db.Quick(), `SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint`, nil, &oldest); err != nil {
+			return err
+		}
+		if oldest >= next {
+			return nil
+		}
+		if !sleep(ctx, settlePause) {
+			return fmt.Errorf("wait for transactions that are under way: %w", ctx.Err())
+		}
+	}
+}
+
 // chunksByDay is true: chunks stand in partitions of days like the heads that name them, so that a partition that expires takes both away.
 func (b *postgresBulk) chunksByDay() bool { return true }
 

@@ -2,7 +2,6 @@ package events
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +22,8 @@ const maxScanPage = 1_000_000
 
 // Search returns one page of the events that match, in the order that q names, and the exact number of all that match.
 //
-// A search takes one of two ways. If the database can decide all filters for all rows, and a column has the order, it orders, pages and
+// A search takes one of three ways. If columns of segments can decide all filters, and no index leads to the answer at once, segments
+// give the places of the page (searchSegments). Else, and where there are no segments, it goes by rows. If the database can decide all filters for all rows, and a column has the order, it orders, pages and
 // counts (page). Else it names candidates, by the filters that it can decide, and the rest is decided here, row by row (scan): so it
 // is with filters on the payload, where rows have fields that were too large for their head (spilled), and with an order by what is in
 // the metadata, which no column has.
@@ -46,17 +46,6 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
 		return nil, sqldb.WrapError(s.db, err, "search")
 	}
-	b := query.NewBuilder(s.Dialect)
-	plan := query.CompileSearch(b, projectID, &q)
-	// Whether the slower way is taken depends on what is stored, not on the query alone: a project without a single
-	// spilled row never takes it for filters on columns.
-	undecided := len(plan.Residual) > 0
-	if !undecided && plan.Reads != 0 {
-		var err error
-		if undecided, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
-			return nil, sqldb.WrapError(s.db, err, "search")
-		}
-	}
 	offset := math.MaxInt32 // past all events, where the product would not fit
 	switch {
 	case q.After != nil:
@@ -68,26 +57,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if q.Continued {
 		q.Limit++ // one more tells whether there are more
 	}
-	var keys []EventPlace
-	var list []*Stored
-	var total int
-	var err error
-	if undecided || q.Sort.Column() == "" {
-		// Beyond this the heap would grow with the page that is asked for. A cursor needs no heap larger than a page.
-		if offset+q.Limit > maxScanPage {
-			return nil, fault.InvalidField("page",
-				"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
-					"narrow the date range, or page with a cursor", maxScanPage)
-		}
-		keys, total, err = s.scan(ctx, projectID, b, plan, &q, offset+q.Limit)
-		if err == nil && offset < len(keys) {
-			// The scan keeps all places up to the end of the page, since it cannot know which come before it until it has seen all.
-			keys = keys[offset:]
-			list, err = s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
-		}
-	} else {
-		list, total, err = s.page(ctx, projectID, &q, b, plan.Where, offset)
-	}
+	list, keys, total, err := s.searchPage(ctx, projectID, &q, offset, limit)
 	if err != nil {
 		return nil, sqldb.WrapError(s.db, err, "search")
 	}
@@ -98,6 +68,63 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 		set.HasMore, set.Last = hasMore, lastValue(list[len(list)-1], keys, q.Sort)
 	}
 	return set, sqldb.WrapError(s.db, err, "search")
+}
+
+// searchPage returns the rows of a page behind offset, of which the caller shows limit; of a page whose places were found first, these.
+func (s *Store) searchPage(ctx context.Context, projectID int64, q *query.Search, offset, limit int) (
+	list []*Stored, keys []EventPlace, total int, err error) {
+	if offset+q.Limit <= maxScanPage {
+		use, err := s.searchesSegments(ctx, projectID, q, offset)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if use {
+			var ok bool
+			if keys, total, ok, err = s.searchSegments(ctx, projectID, q, offset+q.Limit); err != nil {
+				return nil, nil, 0, err
+			}
+			if ok {
+				list, keys, err = s.pageOf(ctx, projectID, keys, offset, limit)
+				return list, keys, total, err
+			}
+		}
+	}
+	b := query.NewBuilder(s.Dialect)
+	plan := query.CompileSearch(b, projectID, q)
+	// Whether the slower way is taken depends on what is stored, not on the query alone: a project without a single
+	// spilled row never takes it for filters on columns.
+	undecided := len(plan.Residual) > 0
+	if !undecided && plan.Reads != 0 {
+		if undecided, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
+			return nil, nil, 0, err
+		}
+	}
+	if !undecided && q.Sort.Column() != "" {
+		list, total, err = s.page(ctx, projectID, q, b, plan.Where, offset)
+		return list, nil, total, err
+	}
+	// Beyond this the heap would grow with the page that is asked for. A cursor needs no heap larger than a page.
+	if offset+q.Limit > maxScanPage {
+		return nil, nil, 0, fault.InvalidField("page",
+			"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
+				"narrow the date range, or page with a cursor", maxScanPage)
+	}
+	if keys, total, err = s.scan(ctx, projectID, b, plan, q, offset+q.Limit); err != nil {
+		return nil, nil, 0, err
+	}
+	list, keys, err = s.pageOf(ctx, projectID, keys, offset, limit)
+	return list, keys, total, err
+}
+
+// pageOf reads the rows of a page of which all places up to its end are known, since none could be left out before all were seen. It also
+// returns the places behind offset.
+func (s *Store) pageOf(ctx context.Context, projectID int64, keys []EventPlace, offset, limit int) ([]*Stored, []EventPlace, error) {
+	if offset >= len(keys) {
+		return nil, nil, nil
+	}
+	keys = keys[offset:]
+	list, err := s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
+	return list, keys, err
 }
 
 // lastValue returns what the last row of a page is sorted by: as it was found when the row was scanned, if it was.
@@ -242,11 +269,8 @@ func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, pla
 		at := EventPlace{query.Place{Value: value, ID: r.ID}, r.Day}
 		switch {
 		case q.After != nil && !before(*q.After, at.Place, q.Ascending): // on a page before
-		case top.Len() < keep:
-			heap.Push(&top, at)
-		case before(at.Place, top.list[0].Place, q.Ascending):
-			top.list[0] = at
-			heap.Fix(&top, 0)
+		case top.Len() < keep || before(at.Place, top.list[0].Place, q.Ascending):
+			top.keep(at, keep)
 		}
 		return nil
 	}
@@ -267,12 +291,7 @@ func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, pla
 	if err != nil {
 		return nil, 0, err
 	}
-	// The heap gives the worst first, so the list is filled from its end.
-	best = make([]EventPlace, top.Len())
-	for i := top.Len() - 1; i >= 0; i-- {
-		best[i] = heap.Pop(&top).(EventPlace)
-	}
-	return best, total, nil
+	return top.sorted(), total, nil
 }
 
 // sortValue returns what a row is sorted by. Metadata that was too large for the head is read with the payload.

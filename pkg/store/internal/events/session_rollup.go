@@ -106,6 +106,15 @@ type rollup struct {
 	derived          bool // its session event's duration follows from its events
 }
 
+// sessionTotals returns the totals as searches of sessions have them.
+func (r *rollup) sessionTotals() *event.SessionTotals {
+	t := &r.totals
+	return &event.SessionTotals{
+		Events: t.n, ModelEvents: t.models, ToolEvents: t.tools, Unfinished: t.unfinished, Errors: t.errors, Feedback: t.feedback,
+		Prompt: t.prompt, Completion: t.completion, Tokens: t.total, Cost: query.RoundCost(t.cost), HasCost: t.costs > 0, Implicit: r.derived,
+	}
+}
+
 // show adds the roll-up to a session event: Metadata, where it has none of its own, and Totals, by which an export can leave
 // out again what was only added.
 func (r *rollup) show(e *event.Event) {
@@ -154,6 +163,9 @@ func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessio
 				session_id,
 				num_events,
 				num_model_events,
+				num_tool_events,
+				num_unfinished,
+				num_errors,
 				num_feedback,
 				prompt_tokens,
 				completion_tokens,
@@ -175,6 +187,9 @@ func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessio
 					sqldb.ScanID(&id),
 					&t.n,
 					&t.models,
+					&t.tools,
+					&t.unfinished,
+					&t.errors,
 					&t.feedback,
 					&t.prompt,
 					&t.completion,

@@ -14,7 +14,8 @@ import (
 
 // SearchSessions returns a page of sessions in the order that q names.
 //
-// The database orders the candidates: session events joined with their sessions, which have the totals. As in a search of
+// Segments give the places of the page, if columns hold all that the search reads (sessionsInSegments). Else
+// the database orders the candidates: session events joined with their sessions, which have the totals. As in a search of
 // events (search.go), what it cannot decide is decided here, row by row in that order, until the page is full; memory is that of
 // a page. An order by a total sorts all candidates of the date range: no index has it.
 func (s *Store) SearchSessions(ctx context.Context, projectID int64, q query.SessionSearch) (*event.SessionSet, error) {
@@ -28,6 +29,11 @@ func (s *Store) SearchSessions(ctx context.Context, projectID int64, q query.Ses
 }
 
 func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.SessionSearch) (*event.SessionSet, error) {
+	if places, total, ok, err := s.sessionsInSegments(ctx, projectID, q, q.Limit+1); err != nil {
+		return nil, err
+	} else if ok {
+		return s.sessionPage(ctx, projectID, q, places, total)
+	}
 	scan, err := s.newSessionScan(ctx, projectID, q)
 	if err != nil {
 		return nil, err
@@ -64,6 +70,28 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 	}
 	out.Set, out.IsCounted = *set, q.Counted
 	out.HasMore, out.Last = hasMore, last
+	return out, nil
+}
+
+// sessionPage returns the page of a search whose places are known, and one more if there is a next page.
+func (s *Store) sessionPage(ctx context.Context, projectID int64, q *query.SessionSearch, places []EventPlace, total int) (*event.SessionSet, error) {
+	shown := places[:min(q.Limit, len(places))]
+	rows, totals, err := s.sessionsAt(ctx, projectID, shown)
+	if err != nil {
+		return nil, err
+	}
+	if !q.Counted {
+		total = 0
+	}
+	set, err := s.eventSet(ctx, projectID, rows, total, false)
+	if err != nil {
+		return nil, err
+	}
+	out := &event.SessionSet{Set: *set, IsCounted: q.Counted, Totals: totals}
+	out.HasMore = len(places) > q.Limit
+	if len(shown) > 0 {
+		out.Last = shown[len(shown)-1].Value
+	}
 	return out, nil
 }
 

@@ -25,6 +25,7 @@ type sqliteBulk struct {
 	live    map[projectDay]bool // the rows of id_filter_day
 	moving  map[projectDay]bool // days whose ids are being listed in far_event
 	chunkID int64               // last chunk id handed out
+	seq     int64               // last place handed out in the order in which events came
 }
 
 // NewSQLiteBulk returns what SQLite does differently with the rows of events.
@@ -37,7 +38,11 @@ func NewSQLiteBulk(db *sqldb.SQLite) Bulk {
 func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
 	// The writer is not running yet, so nobody else uses these.
 	b.ids, b.today = ids, today
-	_, err := sqldb.One(ctx, b.db, `SELECT coalesce(max(id), 0) FROM chunk`, nil, &b.chunkID)
+	if _, err := sqldb.One(ctx, b.db, `SELECT coalesce(max(id), 0) FROM chunk`, nil, &b.chunkID); err != nil {
+		return err
+	}
+	// Segments may know of events that are deleted: their places are not handed out again.
+	_, err := sqldb.One(ctx, b.db, `SELECT max(marked_seq, (SELECT coalesce(max(seq), 0) FROM event)) FROM segment_progress`, nil, &b.seq)
 	return err
 }
 
@@ -47,6 +52,15 @@ func (b *sqliteBulk) begin(tx sqldb.Tx) bulkTx { return &sqliteBulkTx{Tx: tx, b:
 func (b *sqliteBulk) ready(context.Context, []int32, bool) error { return nil }
 
 func (b *sqliteBulk) tidy(context.Context) error { return nil }
+
+// lastSeq is what is stored: the writer counts ahead of its commit.
+func (b *sqliteBulk) lastSeq(ctx context.Context) (seq int64, err error) {
+	_, err = sqldb.One(ctx, b.db.Quick(), `SELECT coalesce(max(seq), 0) FROM event`, nil, &seq)
+	return seq, err
+}
+
+// settle has nothing to wait for: one transaction writes after another, and the one that calls this has just ended.
+func (b *sqliteBulk) settle(context.Context) error { return nil }
 
 // chunksByDay is false: the id of a chunk is SQLite's own key of its row, by which it is found at once.
 func (b *sqliteBulk) chunksByDay() bool { return false }
@@ -232,9 +246,9 @@ const headsPerStatement = 16
 
 // OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
-	sqliteHeadInsert = `INSERT OR FAIL INTO event(session_rowid, ` + headColumns + `, version) VALUES `
-	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
-	sqliteHeadArgs   = 26
+	sqliteHeadInsert = `INSERT OR FAIL INTO event(seq, session_rowid, ` + headColumns + `, version) VALUES `
+	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
+	sqliteHeadArgs   = 27
 )
 
 var (
@@ -255,7 +269,8 @@ func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		}
 		args = args[:0]
 		for _, h := range heads[:n] {
-			args = h.appendSQLite(args)
+			t.b.seq++ // gaps after a rollback are harmless
+			args = h.appendSQLite(append(args, t.b.seq))
 		}
 		// An id that is there already would be a mistake of split, which has just looked for it in this same
 		// transaction; with one writer nobody can have stored it since.

@@ -36,7 +36,7 @@ const (
 
 // ofProject are the tables, other than those of documents, whose rows belong to a project by their
 // column project_id, each with the other columns of its key, by which rows are taken in slices.
-// event and chunk go before them.
+// event and chunk go before them, and segments with their columns.
 var ofProject = []struct{ table, key string }{
 	{"trace", "trace_id"},
 	{"alias", "session_id"},
@@ -44,6 +44,7 @@ var ofProject = []struct{ table, key string }{
 	{"log_part", "span_id, hash"},
 	{"session", "session_id"},
 	{"unpacked", "session"},
+	{"segment_stale", "seq"},
 	{"event_count", "type, writer"},
 	{"stored_bytes", "writer"},
 	{"outbox", "id"},
@@ -183,6 +184,7 @@ func (s *Store) purgeAll(ctx context.Context) error {
 func (s *Store) purgeProject(ctx context.Context, id int64) error {
 	parts := []func(context.Context, *events.Commit) (more bool, err error){
 		func(ctx context.Context, tx *events.Commit) (bool, error) { return s.events.PurgeEvents(ctx, tx, id) },
+		func(ctx context.Context, tx *events.Commit) (bool, error) { return s.events.PurgeSegments(ctx, tx, id) },
 	}
 	for _, t := range slices.Concat(ofProject, documentTables) {
 		parts = append(parts, func(ctx context.Context, tx *events.Commit) (bool, error) {

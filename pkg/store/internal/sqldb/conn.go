@@ -90,6 +90,9 @@ type DB interface {
 	Interrupted(err error) bool
 	// Unavailable reports whether the database cannot be reached or is out of space.
 	Unavailable(err error) bool
+	// Snapshot calls f with a connection all of whose reads see the database as it is at the first of them. f must close the rows of one
+	// read before the next, and must not use the connection from several goroutines at once.
+	Snapshot(ctx context.Context, f func(Conn) error) error
 	// Quick reads outside a transaction by connections that no search takes: keys, and what
 	// ingestion must know.
 	Quick() Conn
@@ -102,9 +105,10 @@ type DB interface {
 	// Statements returns how many statements transactions have run.
 	Statements() int64
 	// EraseDue returns a channel that signals a deletion, and erase removes from the database's files, as far
-	// as they are the store's own, what was deleted until it was called.
+	// as they are the store's own, what was deleted until it was called. It calls first when it has something to do: what that deletes is
+	// removed as well.
 	EraseDue() <-chan struct{}
-	Erase(ctx context.Context, change Changer) error
+	Erase(ctx context.Context, first func(context.Context) error, change Changer) error
 	// GiveBack gives room that is free now back to the file system, if it is much and the files are the store's own.
 	GiveBack(ctx context.Context, change Changer) error
 	Close(ctx context.Context) error

@@ -300,7 +300,7 @@ func (d *Postgres) Unavailable(err error) bool {
 // EraseDue returns no channel: the files are the server's, and Erase has nothing to do.
 func (d *Postgres) EraseDue() <-chan struct{} { return nil }
 
-func (d *Postgres) Erase(context.Context, Changer) error { return nil }
+func (d *Postgres) Erase(context.Context, func(context.Context) error, Changer) error { return nil }
 
 // GiveBack has nothing to do: the server's VACUUM gives room back or keeps it for later rows.
 func (d *Postgres) GiveBack(context.Context, Changer) error { return nil }

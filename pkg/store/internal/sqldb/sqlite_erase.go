@@ -41,6 +41,7 @@ func (d *SQLite) EraseDue() <-chan struct{} { return d.deletedKick }
 
 // Erase removes from all files what was deleted before. It returns nil if there is nothing to do.
 //
+//  0. What was derived from it and not deleted with it is deleted by first.
 //  1. Free pages are given back to the file system (giveBack).
 //  2. The unused parts of all pages are cleared (clearPages).
 //  3. The log is copied back and its file is cut, since it has the pages as they were (cutLog).
@@ -48,13 +49,16 @@ func (d *SQLite) EraseDue() <-chan struct{} { return d.deletedKick }
 //
 // The count of deletions is read before anything else: a deletion that commits while a pass is under way changes it, and the
 // row stays for the next pass, whatever page it touched. A process that dies leaves the row, too.
-func (d *SQLite) Erase(ctx context.Context, change Changer) error {
+func (d *SQLite) Erase(ctx context.Context, first func(context.Context) error, change Changer) error {
 	var name string
 	before := d.deletions.Load()
 	if err := d.reads.QueryRowContext(ctx, `SELECT name FROM setting WHERE name = ?`, eraseSetting).Scan(&name); err != nil {
 		if err == sql.ErrNoRows {
 			return nil
 		}
+		return err
+	}
+	if err := first(ctx); err != nil {
 		return err
 	}
 	if err := d.giveBack(ctx, change); err != nil {

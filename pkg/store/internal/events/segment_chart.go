@@ -1,0 +1,42 @@
+package events
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+)
+
+// chartSegments sums up a chart over segments, and over the events that are in none. It reports whether there was an answer: not for a
+// chart of more groups than are summed up at once, whose largest ones the database finds.
+func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Chart, earliest float64) (answer *query.ChartAnswer, ok bool, err error) {
+	if c.RunID != "" || c.InRuns || !c.InColumns() || query.HasIndex(c.Filters, true) {
+		return nil, false, nil
+	}
+	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+		plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, earliest)
+		sums := query.NewChartSums(c, &plan, nil)
+		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*query.BlockSums, error) {
+			d, err := v.match(b, &c.Search)
+			if err != nil {
+				return nil, err
+			}
+			return sums.SumBlock(b, d)
+		}, func(b *segment.Block, x *query.BlockSums) (bool, error) {
+			if err := sums.AddBlock(x); err != nil {
+				return false, err
+			}
+			return true, v.addLoose(b, query.Decided{Maybe: x.Maybe})
+		})
+		if err == nil {
+			err = v.eachLoose(ctx, &c.Search, c.NeedPayload(), func(l *looseEvent) error { return sums.AddEvent(l.event) })
+		}
+		if errors.Is(err, query.ErrManyGroups) {
+			return errNotInSegments
+		}
+		answer, err = sums.Result(err)
+		return err
+	})
+	return answer, ok, err
+}

@@ -1,0 +1,234 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Segments are built again from rows: those without columns, those of which many events have changed or some are gone, and small
+// neighbours, which become one. It is the same as sealing, but that the changes that the new columns have are taken off the record;
+// one that came after the snapshot has raised the count of changes, and stays.
+
+const (
+	// mergeRun is how many neighbours become one, if together they are no more than a segment may hold.
+	mergeRun = 4
+	// staleShare is which share of a segment's events may have changed until it is built again, as a divisor; staleIdle is that for
+	// a store at rest.
+	staleShare = 20
+	staleIdle  = 200
+)
+
+// segmentState is a segment and how many of its events have changed since it was built.
+type segmentState struct {
+	segment.Segment
+	project     int64
+	stale, gone int
+}
+
+// mergeSegments builds segments again until none is due.
+func (s *Store) mergeSegments(ctx context.Context, idle bool) error {
+	list, err := s.segmentStates(ctx)
+	if err != nil {
+		return err
+	}
+	for len(list) > 0 && ctx.Err() == nil {
+		n := 1
+		for n < len(list) && list[n].project == list[0].project {
+			n++
+		}
+		for _, run := range dueSegments(list[:n], idle) {
+			if err := s.rebuild(ctx, run); err != nil {
+				return err
+			}
+		}
+		list = list[n:]
+	}
+	return ctx.Err()
+}
+
+// segmentStates lists all segments by project and place.
+func (s *Store) segmentStates(ctx context.Context) (list []segmentState, err error) {
+	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
+		list = nil
+		err := sqldb.Each(ctx, c, `SELECT project_id, id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
+			FROM segment
+			ORDER BY project_id, first_seq`, nil, func(scan func(...any) error) error {
+			var x segmentState
+			err := scan(&x.project, &x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader)
+			list = append(list, x)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at := 0
+		return sqldb.Each(ctx, c, `SELECT project_id, seq, gone FROM segment_stale ORDER BY project_id, seq`, nil,
+			func(scan func(...any) error) error {
+				var project, seq int64
+				var gone bool
+				if err := scan(&project, &seq, &gone); err != nil {
+					return err
+				}
+				for at < len(list) && (list[at].project < project || (list[at].project == project && list[at].LastSeq < seq)) {
+					at++
+				}
+				if at < len(list) && list[at].project == project && list[at].FirstSeq <= seq {
+					list[at].stale++
+					if gone {
+						list[at].gone++
+					}
+				}
+				return nil
+			})
+	})
+	return list, err
+}
+
+// dueSegments returns runs of neighbours among the segments of a project that are to be built anew, each as one.
+func dueSegments(list []segmentState, idle bool) (runs [][]segmentState) {
+	share := staleShare
+	if idle {
+		share = staleIdle
+	}
+	for i := 0; i < len(list); {
+		// The longest run of small ones from here on whose first is not much larger than the others together: so each event
+		// is built again as often as its segment doubles, and no more.
+		n, events := 0, 0
+		for n < len(list)-i && events+list[i+n].Events <= segment.MaxEvents {
+			events += list[i+n].Events
+			n++
+		}
+		if n >= mergeRun && list[i].Events <= (events-list[i].Events) {
+			runs = append(runs, list[i:i+n])
+			i += n
+			continue
+		}
+		if x := list[i]; !x.HasHeader || x.gone > 0 || x.stale*share > x.Events {
+			runs = append(runs, list[i:i+1])
+		}
+		i++
+	}
+	return runs
+}
+
+// forgetStale takes changes off the record, unless there was another one since.
+func forgetStale(ctx context.Context, tx *Commit, project int64, stale map[int64][]int64) error {
+	for changes, seqs := range stale {
+		for group := range slices.Chunk(seqs, sqldb.IDsPerQuery) {
+			cond, args := tx.AnyNumber("seq", 3, group)
+			if _, err := tx.Exec(ctx, `DELETE FROM segment_stale WHERE project_id = $1 AND changes = $2 AND `+cond,
+				append([]any{project, changes}, args...)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// purgeSegments is how many segments of a deleted project one transaction deletes.
+const purgeSegments = 10
+
+// PurgeSegments deletes some segments of a project; more is false once none is left.
+func (s *Store) PurgeSegments(ctx context.Context, tx *Commit, id int64) (more bool, err error) {
+	var list []int64
+	err = sqldb.Each(ctx, tx, fmt.Sprintf(`SELECT id FROM segment WHERE project_id = $1 LIMIT %d`, purgeSegments), []any{id},
+		func(scan func(...any) error) error {
+			var segment int64
+			err := scan(&segment)
+			list = append(list, segment)
+			return err
+		})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	for _, segment := range list {
+		if _, err := deleteSegment(ctx, tx, segment); err != nil {
+			return false, err
+		}
+		s.columns.Drop(segment)
+	}
+	return true, tx.Deleted(ctx)
+}
+
+// deleteSegment deletes a segment and its columns, and returns how many segments were there: one or none.
+func deleteSegment(ctx context.Context, tx *Commit, id int64) (n int64, err error) {
+	if n, err = tx.Exec(ctx, `DELETE FROM segment WHERE id = $1`, id); err == nil {
+		_, err = tx.Exec(ctx, `DELETE FROM segment_column WHERE segment_id = $1`, id)
+	}
+	return n, err
+}
+
+// dropDeleted drops the columns in which there may be text of events that are deleted.
+func (s *Store) dropDeleted(ctx context.Context) error {
+	list, err := s.segmentStates(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, x := range list {
+		if x.gone > 0 {
+			ids = append(ids, x.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.dropColumns(ctx, ids)
+}
+
+// rebuild builds a run of neighbours anew. If another server has done so meanwhile, it leaves all as it is.
+func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
+	project, first, last := run[0].project, run[0].FirstSeq, run[len(run)-1].LastSeq
+	var built []builtSegment
+	stale := map[int64][]int64{} // places by the count of changes
+	err := s.db.Snapshot(ctx, func(c sqldb.Conn) (err error) {
+		err = sqldb.Each(ctx, c, `SELECT seq, changes FROM segment_stale WHERE project_id = $1 AND seq >= $2 AND seq <= $3`,
+			[]any{project, first, last}, func(scan func(...any) error) error {
+				var seq, changes int64
+				err := scan(&seq, &changes)
+				stale[changes] = append(stale[changes], seq)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		built, err = s.buildSegments(ctx, c, `e.seq > $1 AND e.seq <= $2 AND e.project_id = $3`, first-1, last, project)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = s.changeSegments(ctx, func(ctx context.Context, tx *Commit) error {
+		for _, x := range run {
+			n, err := deleteSegment(ctx, tx, x.ID)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return errSealed
+			}
+		}
+		if err := s.insertSegments(ctx, tx, built); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(run, func(x segmentState) bool { return x.gone > 0 }) {
+			// Deleted text was in the columns.
+			if err := tx.Deleted(ctx); err != nil {
+				return err
+			}
+		}
+		return forgetStale(ctx, tx, project, stale)
+	})
+	if errors.Is(err, errSealed) {
+		return nil
+	}
+	for _, x := range run {
+		s.columns.Drop(x.ID)
+	}
+	return err
+}

@@ -1,0 +1,398 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+const (
+	// looseRows is how many rows are read and looked at together.
+	looseRows = 500
+	// maxLoose is how many events of segments may have to be read one by one; a question for more is answered from rows altogether.
+	maxLoose = 20_000
+)
+
+// errNotInSegments says that a question is to be answered from rows.
+var errNotInSegments = errors.New("not to be answered from segments")
+
+// segmentView is what a read sees of a project's segments, as one snapshot: those whose columns are good, and the events that must be
+// read from their rows, which are loose.
+type segmentView struct {
+	s        *Store
+	project  int64
+	sealed   int64
+	segments []segment.Segment // with columns, by place
+	ranges   [][2]int64        // places of those without
+	stale    []int64           // places of the events that have changed, in order
+	keys     []eventKey        // of those among them that are there
+
+	mu   sync.Mutex // one read at a time on the connection
+	conn sqldb.Conn
+}
+
+// eventKey is the key of an event's row. seq tells it from another event that has taken the key since.
+type eventKey struct {
+	day int32
+	id  uuid.UUID
+}
+
+// FromRows returns a context whose reads are answered without segments, for comparisons.
+func FromRows(ctx context.Context) context.Context { return context.WithValue(ctx, fromRows{}, true) }
+
+type fromRows struct{}
+
+// inSegments calls f with a view of a project's segments. It reports whether f has answered: not if there are no segments or f says so
+// (errNotInSegments), nor if a segment turns out to be damaged, which is built again then.
+func (s *Store) inSegments(ctx context.Context, project int64, f func(v *segmentView) error) (answered bool, err error) {
+	if ctx.Value(fromRows{}) != nil {
+		return false, nil
+	}
+	if s.options.SealBeforeReads {
+		if err := s.Seal(ctx); err != nil {
+			return false, err
+		}
+	}
+	var v *segmentView
+	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
+		v = &segmentView{s: s, project: project, conn: c}
+		if err := v.open(ctx); err != nil {
+			return err
+		}
+		return f(v)
+	})
+	var damaged *damagedSegment
+	switch {
+	case errors.As(err, &damaged):
+		s.options.Logger.Warn("a segment is damaged and will be built again", zap.Int64("segment", damaged.id), zap.Error(damaged.err))
+		return false, s.dropColumns(ctx, []int64{damaged.id})
+	case errors.Is(err, errNotInSegments):
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// damagedSegment is the error of a segment that must be built again.
+type damagedSegment struct {
+	id  int64
+	err error
+}
+
+func (d *damagedSegment) Error() string { return fmt.Sprintf("segment %d: %v", d.id, d.err) }
+
+// dropColumns makes segments ones without columns: their events are read from rows until they are built again.
+func (s *Store) dropColumns(ctx context.Context, ids []int64) error {
+	err := s.changeSegments(ctx, func(ctx context.Context, tx *Commit) error {
+		for _, id := range ids {
+			if _, err := tx.Exec(ctx, `UPDATE segment SET header = NULL WHERE id = $1`, id); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, `DELETE FROM segment_column WHERE segment_id = $1`, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, id := range ids {
+		s.columns.Drop(id)
+	}
+	return err
+}
+
+// open reads which segments there are.
+func (v *segmentView) open(ctx context.Context) error {
+	if _, err := sqldb.One(ctx, v.conn, `SELECT sealed_seq FROM segment_progress`, nil, &v.sealed); err != nil {
+		return err
+	}
+	err := sqldb.Each(ctx, v.conn, `SELECT id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
+		FROM segment
+		WHERE project_id = $1
+		ORDER BY first_seq`, []any{v.project}, func(scan func(...any) error) error {
+		var x segment.Segment
+		if err := scan(&x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader); err != nil {
+			return err
+		}
+		if x.HasHeader {
+			v.segments = append(v.segments, x)
+		} else {
+			v.ranges = append(v.ranges, [2]int64{x.FirstSeq, x.LastSeq})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(v.segments) == 0 {
+		return errNotInSegments
+	}
+	return sqldb.Each(ctx, v.conn, `SELECT seq, day, event_id, gone FROM segment_stale WHERE project_id = $1 ORDER BY seq`,
+		[]any{v.project}, func(scan func(...any) error) error {
+			var k eventKey
+			var seq int64
+			var gone bool
+			if err := scan(&seq, &k.day, sqldb.ScanID(&k.id), &gone); err != nil {
+				return err
+			}
+			// One that is recorded between the mark and the segment's own snapshot, and not sealed yet, is read with the others behind.
+			if seq > v.sealed {
+				return nil
+			}
+			v.stale = append(v.stale, seq)
+			if !gone && !v.inRange(seq) {
+				v.keys = append(v.keys, k)
+			}
+			if len(v.keys) > maxLoose {
+				return errNotInSegments
+			}
+			return nil
+		})
+}
+
+// inRange reports whether a place is of a segment without columns, whose rows are read anyway.
+func (v *segmentView) inRange(seq int64) bool {
+	return slices.ContainsFunc(v.ranges, func(r [2]int64) bool { return r[0] <= seq && seq <= r[1] })
+}
+
+// Header and Column implement segment.Source.
+func (v *segmentView) Header(ctx context.Context, id int64) (data []byte, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, err = sqldb.One(ctx, v.conn, `SELECT header FROM segment WHERE id = $1`, []any{id}, &data)
+	return data, err
+}
+
+func (v *segmentView) Column(ctx context.Context, id int64, number int) (data []byte, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, err = sqldb.One(ctx, v.conn, `SELECT data FROM segment_column WHERE segment_id = $1 AND number = $2`, []any{id, number}, &data)
+	return data, err
+}
+
+// match decides a search on a segment. Events that have changed since are neither among those that match nor among those that may.
+func (v *segmentView) match(b *segment.Block, q *query.Search) (query.Decided, error) {
+	d, err := query.MatchSearch(b, q)
+	if err != nil {
+		return d, err
+	}
+	for _, row := range b.Unread() {
+		d.Match.Remove(row)
+		d.Maybe.Add(row)
+	}
+	first, _ := slices.BinarySearch(v.stale, b.FirstSeq)
+	last, found := slices.BinarySearch(v.stale, b.LastSeq)
+	if found {
+		last++
+	}
+	if first < last {
+		changed, err := b.Rows(v.stale[first:last])
+		if err != nil {
+			return d, err
+		}
+		d.Match.AndNot(changed)
+		d.Maybe.AndNot(changed)
+	}
+	return d, nil
+}
+
+// eachSegment calls work with blocks of all segments, several at once, and then use with what it returned, one after another in the order of
+// list. It ends when use returns false.
+func eachSegment[T any](ctx context.Context, v *segmentView, list []segment.Segment, work func(b *segment.Block) (T, error),
+	use func(b *segment.Block, t T) (more bool, err error)) error {
+	type done struct {
+		b   *segment.Block
+		t   T
+		err error
+	}
+	one := func(x segment.Segment) (d done) {
+		if d.b, d.err = segment.Open(ctx, x, v.s.columns, v); d.err == nil {
+			d.t, d.err = work(d.b)
+		}
+		if isDamaged(d.err) {
+			d.err = &damagedSegment{x.ID, d.err}
+		}
+		return d
+	}
+	// Two of a batch run at once, so that a question never takes all of a larger machine from those who store events.
+	width := min(runtime.GOMAXPROCS(0), 2)
+	for batch := range slices.Chunk(list, 2*width) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		results := make([]done, len(batch))
+		var wg sync.WaitGroup
+		next := make(chan int, len(batch))
+		for i := range batch {
+			next <- i
+		}
+		close(next)
+		for range width {
+			wg.Go(func() {
+				for i := range next {
+					results[i] = one(batch[i])
+				}
+			})
+		}
+		wg.Wait()
+		for _, d := range results {
+			if d.err != nil {
+				return d.err
+			}
+			more, err := use(d.b, d.t)
+			if isDamaged(err) {
+				err = &damagedSegment{d.b.ID, err}
+			}
+			if err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addLoose adds events of a segment to those that must be read from their rows.
+func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
+	if d.Maybe.Empty() {
+		return nil
+	}
+	if len(v.keys)+d.Maybe.Count() > maxLoose {
+		return errNotInSegments
+	}
+	ids, err := b.IDs()
+	if err != nil {
+		return err
+	}
+	d.Maybe.Each(func(row int) bool {
+		var k eventKey
+		if k.day, err = b.Day(row); err != nil {
+			return false
+		}
+		k.id = ids.Of(row)
+		v.keys = append(v.keys, k)
+		return true
+	})
+	return err
+}
+
+// eachLoose calls f with the loose events that match a search: those behind the last place that is sealed, those of segments without
+// columns, and those whose keys are known. An event has no payload unless needPayload is set.
+func (v *segmentView) eachLoose(ctx context.Context, q *query.Search, needPayload bool, f func(l *looseEvent) error) error {
+	b := query.NewBuilder(v.s.Dialect)
+	narrowed := *q
+	narrowed.Filters = query.OfEvents(q.Filters) // the reader decides all of them
+	plan := query.CompileSearch(b, v.project, &narrowed)
+	look := &looseReader{v: v, q: q, match: query.NewMatcher(q.Filters), reads: plan.Reads, f: f,
+		needPayload: needPayload || query.NeedPayload(q.Filters)}
+	n := len(b.Args())
+	columns := `SELECT ` + v.s.Columns() + ` FROM `
+	for _, r := range append(v.ranges, [2]int64{v.sealed + 1, 1<<63 - 1}) {
+		text := fmt.Sprintf(columns+v.s.Dialect.FromBySeq()+` WHERE e.seq >= $%d AND e.seq <= $%d AND `, n+1, n+2) + plan.Candidates
+		if err := look.read(ctx, text, append(b.Args()[:n:n], r[0], r[1])); err != nil {
+			return err
+		}
+	}
+	byDay := map[int32][]uuid.UUID{}
+	for _, k := range v.keys {
+		byDay[k.day] = append(byDay[k.day], k.id)
+	}
+	for day, ids := range byDay {
+		for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+			cond, args := v.conn.AnyID("e.event_id", 4, group)
+			// An event that was deleted and stored again has another place behind those that are sealed.
+			text := columns + v.s.Dialect.From() + ` WHERE e.project_id = $1 AND e.day = $2 AND e.seq <= $3 AND ` + cond
+			if err := look.read(ctx, text, append([]any{v.project, day, v.sealed}, args...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// looseEvent is an event that was read from its row.
+type looseEvent struct {
+	*Stored
+	event  *event.Event         // as callers see it
+	totals *event.SessionTotals // of the session of a session event
+}
+
+// looseReader reads rows, decides filters on them, and passes on the events that match.
+type looseReader struct {
+	v           *segmentView
+	q           *query.Search
+	match       query.Matcher
+	reads       uint32
+	needPayload bool
+	f           func(l *looseEvent) error
+}
+
+// read looks at the rows of a statement, looseRows at a time.
+func (l *looseReader) read(ctx context.Context, text string, args []any) error {
+	var rows []*Stored
+	// All rows of a statement are read before the next one runs on the connection: heads are small, and there are at most as many as
+	// events that are not sealed.
+	err := sqldb.Each(ctx, l.v.conn, text, args, func(scan func(...any) error) error {
+		r, err := ScanHead(scan)
+		rows = append(rows, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for group := range slices.Chunk(rows, looseRows) {
+		if err := l.look(ctx, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
+	var sessions []uuid.UUID
+	for _, r := range rows {
+		if r.IsSession() {
+			sessions = append(sessions, r.ID)
+		}
+	}
+	rolls, err := l.v.s.rollups(ctx, l.v.conn, l.v.project, sessions)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if (l.q.From != nil && r.Start < *l.q.From) || (l.q.To != nil && r.Start > *l.q.To) {
+			continue
+		}
+		whole := *r
+		if l.needPayload || uint32(r.Spill)&record.HeadFields != 0 {
+			if err := l.v.s.payload(ctx, &whole); err != nil {
+				return err
+			}
+		}
+		e := whole.Event
+		e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+		match, loose := l.match, &looseEvent{Stored: r, event: &e}
+		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
+			roll.show(&e)
+			loose.totals = roll.sessionTotals()
+			match = match.OfSession(loose.totals)
+		}
+		if !match.Match(&e) {
+			continue
+		}
+		if err := l.f(loose); err != nil {
+			return err
+		}
+	}
+	return nil
+}

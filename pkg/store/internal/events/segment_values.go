@@ -1,0 +1,45 @@
+package events
+
+import (
+	"context"
+
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+)
+
+// maxDifferent is how many different values are counted over segments: each is in memory. Of a field with more, those of the newest
+// events are counted.
+const maxDifferent = 100_000
+
+// valuesInSegments counts the values of all events that match, wherever they are. It reports whether there was an answer.
+func (s *Store) valuesInSegments(ctx context.Context, projectID int64, q *query.ValueQuery) (answer *query.ValueAnswer, ok bool, err error) {
+	if q.Search.RunID != "" || q.Search.InRuns || !q.InColumns() || query.HasIndex(q.Search.Filters, true) {
+		return nil, false, nil
+	}
+	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+		counts := query.NewValueCounts(q)
+		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (query.BlockCounts, error) {
+			d, err := v.match(b, &q.Search)
+			if err != nil {
+				return query.BlockCounts{}, err
+			}
+			return q.CountBlock(b, d)
+		}, func(b *segment.Block, c query.BlockCounts) (bool, error) {
+			counts.AddBlock(&c)
+			if counts.Different() > maxDifferent {
+				return false, errNotInSegments
+			}
+			return true, v.addLoose(b, query.Decided{Maybe: c.Maybe})
+		})
+		if err != nil {
+			return err
+		}
+		err = v.eachLoose(ctx, &q.Search, q.Field.NeedPayload(), func(l *looseEvent) error {
+			counts.AddEvent(l.event)
+			return nil
+		})
+		answer = counts.Answer(true)
+		return err
+	})
+	return answer, ok, err
+}

@@ -1,0 +1,169 @@
+package segment
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/column"
+)
+
+// Segment is a row of table segment.
+type Segment struct {
+	ID                int64
+	FirstSeq, LastSeq int64
+	Events            int
+	FirstMS, LastMS   float64
+	HasHeader         bool // else its events must be read from their rows
+}
+
+// Source reads what is stored of a segment: its header, and its columns by number.
+type Source interface {
+	Header(ctx context.Context, segment int64) ([]byte, error)
+	Column(ctx context.Context, segment int64, number int) ([]byte, error)
+}
+
+// Block is a segment that is being read, a query.Block. It is for one goroutine.
+type Block struct {
+	Segment
+	ctx    context.Context //nolint:containedctx // a block lives as long as one read
+	cache  *Cache
+	source Source
+	header *header
+}
+
+// Open returns a block. The error is column.ErrDamaged if the segment must be built again.
+func Open(ctx context.Context, s Segment, cache *Cache, source Source) (*Block, error) {
+	b := &Block{Segment: s, ctx: ctx, cache: cache, source: source}
+	v, err := cache.get(key{s.ID, headerNumber}, func() (any, int, error) {
+		data, err := source.Header(ctx, s.ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		h, err := readHeader(data)
+		if err == nil && h.Events != s.Events {
+			err = column.ErrDamaged
+		}
+		return h, 10 * len(data), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.header = v.(*header)
+	return b, nil
+}
+
+// Len returns the number of events.
+func (b *Block) Len() int { return b.header.Events }
+
+// Times returns bounds of the starts of its events, in Unix milliseconds.
+func (b *Block) Times() (first, last float64) { return b.FirstMS, b.LastMS }
+
+// Partial reports whether there may be members of a JSON field of which the segment has no column.
+func (b *Block) Partial(field string) bool { return slices.Contains(b.header.Partial, field) }
+
+// Unread returns the events that could not be read, and must be left to their rows.
+func (b *Block) Unread() []int { return b.header.Unread }
+
+// Column returns the column of a field; nil if there is none.
+func (b *Block) Column(name string) (*column.Column, error) {
+	number, ok := b.header.Columns[name]
+	if !ok {
+		return nil, nil
+	}
+	v, err := b.cache.get(key{b.ID, number}, func() (any, int, error) {
+		data, err := b.source.Column(b.ctx, b.ID, number)
+		if err != nil {
+			return nil, 0, err
+		}
+		c, err := column.Decode(data)
+		if err != nil {
+			return nil, 0, err
+		}
+		if c.Len() != b.Len() {
+			return nil, 0, column.ErrDamaged
+		}
+		return c, c.Bytes(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*column.Column), nil
+}
+
+// must returns a column that every segment has.
+func (b *Block) must(name string) (*column.Column, error) {
+	c, err := b.Column(name)
+	if err == nil && (c == nil || !c.IsNumeric()) {
+		err = column.ErrDamaged
+	}
+	return c, err
+}
+
+// IDs are the ids of the events of a block.
+type IDs []byte
+
+// Of returns the id of a row.
+func (ids IDs) Of(row int) uuid.UUID { return idOf(ids, row) }
+
+// IDs returns the ids of its events.
+func (b *Block) IDs() (IDs, error) {
+	v, err := b.cache.get(key{b.ID, idNumber}, func() (any, int, error) {
+		data, err := b.source.Column(b.ctx, b.ID, idNumber)
+		if err != nil {
+			return nil, 0, err
+		}
+		raw, err := column.Open(data)
+		if err == nil && len(raw) != 16*b.Len() {
+			err = column.ErrDamaged
+		}
+		return IDs(raw), len(raw), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(IDs), nil
+}
+
+// Day returns the day of the key of a row.
+func (b *Block) Day(row int) (int32, error) {
+	c, err := b.must(dayColumn)
+	if err != nil {
+		return 0, err
+	}
+	f, _ := c.Number(row)
+	return int32(f), nil
+}
+
+// Seq returns the place of a row in the order in which events came.
+func (b *Block) Seq(row int) (int64, error) {
+	c, err := b.must(seqColumn)
+	if err != nil {
+		return 0, err
+	}
+	f, _ := c.Number(row)
+	return int64(f), nil
+}
+
+// Rows returns the set of the rows with the given seqs, of which some may be none of this segment's.
+func (b *Block) Rows(seqs []int64) (column.Set, error) {
+	set := column.NewSet(b.Len())
+	c, err := b.must(seqColumn)
+	if err != nil {
+		return nil, err
+	}
+	for _, seq := range seqs {
+		row := sort.Search(b.Len(), func(i int) bool {
+			f, _ := c.Number(i)
+			return f >= float64(seq)
+		})
+		if row < b.Len() {
+			if f, _ := c.Number(row); f == float64(seq) {
+				set.Add(row)
+			}
+		}
+	}
+	return set, nil
+}

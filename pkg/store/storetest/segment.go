@@ -1,0 +1,454 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+)
+
+var segmentTests = []test{
+	{"Segments/answers are those of rows", segmentsAnswerAsRows},
+	{"Segments/one that is damaged changes no answer", segmentsDamaged},
+	{"Segments/of deleted events nothing is left", segmentsForget},
+}
+
+// comparisons returns how many answers are compared: SPANGROVE_COMPARISONS, by default 20,000, and few where the tests are to be short.
+func comparisons() int {
+	if n, err := strconv.Atoi(os.Getenv("SPANGROVE_COMPARISONS")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 1000
+	}
+	return 20_000
+}
+
+// segmentsAnswerAsRows stores, changes and deletes random events, and compares random questions as segments answer them with what rows say.
+// SPANGROVE_SEED repeats a run.
+func segmentsAnswerAsRows(e *env) {
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("SPANGROVE_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	e.Logf("SPANGROVE_SEED=%d", seed)
+	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 1))}
+	const perRound = 150
+	for want := comparisons(); r.compared < want && !e.Failed(); {
+		for len(r.sessions) > 30 {
+			e.ok(e.s.DeleteSession(e.ctx, e.project, r.sessions[0]))
+			r.sessions = r.sessions[1:]
+			r.events = r.events[len(r.events)/4:] // most of those that are gone
+		}
+		r.change()
+		if r.rand.IntN(3) > 0 {
+			e.ok(e.s.Seal(e.ctx))
+		}
+		if r.rand.IntN(3) == 0 {
+			r.change() // behind what is sealed
+		}
+		for range perRound {
+			switch r.rand.IntN(8) {
+			case 0, 1:
+				r.compareChart()
+			case 2:
+				r.compareValues()
+			case 3:
+				r.compareSessions()
+			default:
+				r.compareSearch()
+			}
+			if e.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// randomEvents changes a store at random, and asks it random questions.
+type randomEvents struct {
+	*env
+	rand     *rand.Rand
+	sessions []uuid.UUID
+	events   []uuid.UUID
+	compared int // answers
+}
+
+func pick[T any](r *randomEvents, list ...T) T { return list[r.rand.IntN(len(list))] }
+
+// change stores some events, and changes or deletes some of those before.
+func (r *randomEvents) change() {
+	r.Helper()
+	for range 1 + r.rand.IntN(3) {
+		session := fmt.Sprint("s", r.rand.Uint64())
+		if r.rand.IntN(2) == 0 {
+			r.put(r.sessionStart(session))
+		}
+		r.sessions = append(r.sessions, id(session))
+		batch := event.Batch{}
+		for range 1 + r.rand.IntN(12) {
+			batch.Events = append(batch.Events, r.incoming(session))
+		}
+		r.ok(r.s.Put(r.ctx, r.project, batch))
+		for i := range batch.Events {
+			r.events = append(r.events, batch.Events[i].ID)
+		}
+	}
+	for range r.rand.IntN(6) {
+		x := r.events[r.rand.IntN(len(r.events))]
+		u := event.Update{EventID: x}
+		switch r.rand.IntN(4) {
+		case 0:
+			u.Metadata = r.object()
+		case 1:
+			u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
+		case 2:
+			u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
+		default:
+			u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
+		}
+		// An event that is gone may be among them: its change waits for it in vain.
+		_, err := r.s.Update(r.ctx, r.project, u)
+		r.ok(err)
+	}
+}
+
+func (r *randomEvents) sessionStart(name string) event.Incoming {
+	x := start(name, pick(r, "chat", "batch", "nightly run"), float64(r.rand.IntN(3*86_400)), float64(r.rand.IntN(100)))
+	x.Metadata = r.object()
+	x.UserProperties = text(`{"user_id":"u%d","plan":%q}`, r.rand.IntN(5), pick(r, "free", "pro"))
+	return x
+}
+
+func (r *randomEvents) incoming(session string) event.Incoming {
+	x := step(session, fmt.Sprint("e", r.rand.Uint64()), float64(r.rand.IntN(3*86_400)))
+	x.Name = pick(r, "search", "answer", "größe", "")
+	x.Type = pick(r, event.TypeModel, event.TypeModel, event.TypeTool, event.TypeChain, event.TypeGeneric)
+	x.Duration = pick(r, 0, 1, 12.5, 1000, 0.123456, float64(r.rand.IntN(10_000)))
+	x.End = x.Start + x.Duration
+	x.Metadata, x.Source = r.object(), pick(r, "suite", "other")
+	if r.rand.IntN(5) == 0 {
+		x.Error = pointer(pick(r, "timeout", "", "bad thing: "+strings.Repeat("x", r.rand.IntN(20_000))))
+	}
+	if r.rand.IntN(2) == 0 {
+		x.Config = text(`{"model":%s,"temperature":%v,"nested":{"a":%d}}`, pick(r, `"o3"`, `"gpt-4o"`, "null", "5"), r.rand.IntN(3), r.rand.IntN(3))
+	}
+	if r.rand.IntN(3) == 0 {
+		x.Metrics = text(`{"score":%v,"ok":%v}`, float64(r.rand.IntN(100))/100, r.rand.IntN(2) == 0)
+	}
+	if r.rand.IntN(4) == 0 {
+		x.Inputs, x.Outputs = raw(`{"q":"refund"}`), raw(`{"a":1}`)
+	}
+	x.Complete(arrival)
+	return x
+}
+
+// object is a JSON object whose members are of any kind.
+func (r *randomEvents) object() json.RawMessage {
+	var b rawjson.Builder
+	b.Raw("total_tokens", text("%d", r.rand.IntN(5000)))
+	for range r.rand.IntN(6) {
+		value := pick(r, `1`, `1.0`, `-0`, `5`, `"5"`, `true`, `"true"`, `null`, `""`, `"blue"`, `"BLUE"`, `{}`, `[]`, `[1,"blue"]`,
+			`{"b":1}`, `{"b":{"c":"deep"}}`, `{"b.c":"flat"}`, `"2026-01-02T12:00:00Z"`, `1767355200000`, `"6ba7b810-9dad-11d1-80b4-00c04fd430c8"`,
+			`0.1`, `1.5e-9`, `123456789012345678`, `"`+strings.Repeat("long ", 300)+`"`, fmt.Sprint(r.rand.Float64()*1000), fmt.Sprint(r.rand.IntN(100)))
+		b.Raw(pick(r, "a", "a.b", "a.b.c", "tier", "cost", "n", "key with spaces", "prompt_tokens", "has_feedback"), raw(value))
+	}
+	if r.rand.IntN(12) == 0 {
+		b.Raw("large", text("%q", strings.Repeat("y", 9000))) // all of it goes to the payload
+	}
+	clean, _, err := rawjson.Clean(b.Bytes())
+	r.ok(err)
+	return clean
+}
+
+var (
+	randomFields = []string{
+		"event_type", "event_name", "source", "error", "start_time", "end_time", "duration", "metadata.total_tokens", "metadata.a", "metadata.a.b",
+		"metadata.a.b.c", "metadata.tier", "metadata.cost", "metadata.n", "metadata.key with spaces", "metadata.prompt_tokens", "metadata.large",
+		"metadata.num_events", "metadata.has_feedback", "metadata.none", "config.model", "config.temperature", "config.nested.a", "metrics.score",
+		"metrics.ok", "feedback.rating", "user_properties.plan", "user_properties.user_id",
+	}
+	randomValues = []string{
+		`"model"`, `"session"`, `"tool"`, `"search"`, `""`, `"timeout"`, `"x"`, `"suite"`, `5`, `"5"`, `0`, `1`, `"1"`, `2500`, `0.5`, `true`,
+		`"true"`, `false`, `"blue"`, `"lu"`, `"deep"`, `"flat"`, `"o3"`, `"pro"`, `"u1"`, `"2026-01-02T12:00:00Z"`, `1767355200000`, `"long long"`, `null`,
+		`"6BA7B810-9DAD-11D1-80B4-00C04FD430C8"`, `1767441600000`, `"größe"`,
+	}
+	randomOperators = []string{"exists", "not exists", "is", "is not", "is any of", "contains", "not contains", "greater than", "less than", "after", "before"}
+)
+
+// filter is the JSON of one filter, which may be refused.
+func (r *randomEvents) filterText() string {
+	operator, value := pick(r, randomOperators...), pick(r, randomValues...)
+	if operator == "is any of" {
+		value = "[" + value + "," + pick(r, randomValues...) + "]"
+	}
+	return fmt.Sprintf(`{"field":%q,"operator":%q,"type":%q,"value":%s}`, pick(r, randomFields...), operator,
+		pick(r, "string", "string", "number", "number", "boolean", "datetime", "id"), value)
+}
+
+// filters are some that are not refused.
+func (r *randomEvents) filters() []query.Filter {
+	var out []query.Filter
+	for range r.rand.IntN(3) {
+		for {
+			text := r.filterText()
+			if r.rand.IntN(5) == 0 {
+				text = fmt.Sprintf(`{"any":[[%s,%s],[%s]]}`, text, r.filterText(), r.filterText())
+			}
+			if fs, err := query.ParseFilters(raw("["+text+"]"), "filters"); err == nil {
+				out = append(out, fs...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (r *randomEvents) search() query.Search {
+	q := query.Search{Filters: r.filters(), Limit: 1 + r.rand.IntN(20), Page: 1 + r.rand.IntN(3), Sort: pick(r, query.EventSorts()...), Ascending: r.rand.IntN(2) == 0}
+	if r.rand.IntN(3) == 0 {
+		q.From = pointer(noon + float64(r.rand.IntN(3*86_400_000)))
+	}
+	if r.rand.IntN(3) == 0 {
+		q.To = pointer(noon + float64(r.rand.IntN(3*86_400_000)))
+	}
+	if r.rand.IntN(3) == 0 {
+		q.Page, q.Continued = 1, true
+	}
+	return q
+}
+
+// compareSearch compares a page, and those behind it if there is a cursor.
+func (r *randomEvents) compareSearch() {
+	r.Helper()
+	q := r.search()
+	for range 3 {
+		r.compared++
+		want, got := r.searchBy(events.FromRows(r.ctx), q), r.searchBy(r.ctx, q)
+		if d := cmp.Diff(want, got); d != "" {
+			r.Errorf("%s (-rows +segments):\n%s", describe(&q), d)
+			r.explain(want.IDs, got.IDs)
+			return
+		}
+		if !got.HasMore {
+			return
+		}
+		q.After = &query.Place{Value: got.Last, ID: got.IDs[len(got.IDs)-1]}
+	}
+}
+
+// explain logs the events that one list has and the other lacks.
+func (r *randomEvents) explain(a, b []uuid.UUID) {
+	r.Helper()
+	for _, x := range slices.Concat(a, b) {
+		if slices.Contains(a, x) != slices.Contains(b, x) {
+			e := r.event(x)
+			r.Logf("%s %s from %v for %v, metadata %.1000s config %s, metrics %s, feedback %s, user %s, error %.50s", e.Type, x, e.Start, e.Duration,
+				e.Metadata, e.Config, e.Metrics, e.Feedback, e.UserProperties, shapeOf(e).Error)
+		}
+	}
+}
+
+// found is what a search answers.
+type found struct {
+	IDs     []uuid.UUID
+	Total   int
+	HasMore bool
+	Last    float64
+}
+
+func (r *randomEvents) searchBy(ctx context.Context, q query.Search) (f found) {
+	r.Helper()
+	set, err := r.s.Search(ctx, r.project, q)
+	if err != nil {
+		r.Fatalf("%s: %v", describe(&q), err)
+	}
+	f.Total, f.HasMore, f.Last = set.Total, set.HasMore, set.Last
+	for i := range set.Events {
+		f.IDs = append(f.IDs, set.Events[i].ID)
+	}
+	return f
+}
+
+func describe(q *query.Search) string {
+	filters, _ := json.Marshal(q.Filters)
+	at := func(f *float64) float64 {
+		if f == nil {
+			return math.NaN()
+		}
+		return *f
+	}
+	return fmt.Sprintf("sort %s ascending %v limit %d page %d from %v to %v after %v filters %s", q.Sort, q.Ascending, q.Limit, q.Page, at(q.From), at(q.To), q.After, filters)
+}
+
+// compareChart compares a chart, sums up to what the order of additions does to doubles.
+func (r *randomEvents) compareChart() {
+	r.Helper()
+	metric, err := query.NewFieldReader(pick(r, "duration", "metadata.total_tokens", "metadata.cost", "metadata.n", "metrics.score", "metrics.ok", "config.temperature", "start_time"))
+	r.ok(err)
+	c := &query.Chart{Metric: metric, Bucket: pick(r, query.Hour, query.Day, query.Week), Zone: time.UTC, Search: r.search(),
+		Aggregation: pick(r, query.Count, query.Sum, query.Average, query.Min, query.Max, query.Median, query.P95)}
+	c.Search.Limit, c.Search.Page, c.Search.Continued = 0, 0, false
+	if r.rand.IntN(2) == 0 {
+		g, err := query.NewFieldReader(pick(r, "event_name", "event_type", "config.model", "metadata.a", "metadata.a.b", "metadata.tier", "metadata.n", "error", "user_properties.plan", "duration"))
+		r.ok(err)
+		c.Group = &g
+	}
+	r.compared++
+	want, err := r.s.Chart(events.FromRows(r.ctx), r.project, c)
+	r.ok(err)
+	got, err := r.s.Chart(r.ctx, r.project, c)
+	r.ok(err)
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0), cmpopts.EquateEmpty()); d != "" {
+		r.Errorf("%s of %v by %v: %s (-rows +segments):\n%s", c.Aggregation, metric, c.Group, describe(&c.Search), d)
+	}
+}
+
+// compareValues compares the values of a field.
+func (r *randomEvents) compareValues() {
+	r.Helper()
+	r.compared++
+	field := pick(r, randomFields...)
+	q := r.values(field, pick(r, "", "", "b", "1"), 1+r.rand.IntN(20), r.filters()...)
+	want, err := r.s.Values(events.FromRows(r.ctx), r.project, q)
+	r.ok(err)
+	got, err := r.s.Values(r.ctx, r.project, q)
+	r.ok(err)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		r.Errorf("values of %s with prefix %q: %s (-rows +segments):\n%s", field, q.Prefix, describe(&q.Search), d)
+	}
+}
+
+// sessionFilters are some filters on sessions that are not refused.
+func (r *randomEvents) sessionFilters() []query.Filter {
+	var out []query.Filter
+	for range r.rand.IntN(3) {
+		for {
+			text := r.filterText()
+			if r.rand.IntN(2) == 0 {
+				text = fmt.Sprintf(`{"field":%q,"operator":%q,"type":"number","value":%d}`,
+					pick(r, "totals.cost", "totals.tokens", "totals.errors", "totals.events", "totals.tool_events", "totals.feedback"),
+					pick(r, "is", "is not", "greater than", "less than"), r.rand.IntN(6))
+			} else if r.rand.IntN(4) == 0 {
+				text = `{"field":"state","operator":"is","value":"running"}`
+			}
+			if fs, err := query.ParseSessionFilters(raw("["+text+"]"), "filters"); err == nil {
+				out = append(out, fs...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// compareSessions compares a page of sessions, and those behind it.
+func (r *randomEvents) compareSessions() {
+	r.Helper()
+	q := query.SessionSearch{Filters: r.sessionFilters(), Sort: pick(r, query.SessionSorts()...), Ascending: r.rand.IntN(2) == 0, Limit: 1 + r.rand.IntN(12),
+		Counted: r.rand.IntN(2) == 0}
+	if r.rand.IntN(3) == 0 {
+		q.EventFilters = r.filters()
+	}
+	s := r.search()
+	q.From, q.To = s.From, s.To
+	for range 3 {
+		r.compared++
+		want, got := r.sessionsBy(events.FromRows(r.ctx), q), r.sessionsBy(r.ctx, q)
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateApprox(1e-9, 0)); d != "" {
+			some, _ := json.Marshal(q.EventFilters)
+			r.Errorf("sessions by %s, counted %v, with events %s: %s (-rows +segments):\n%s", q.Sort, q.Counted, some,
+				describe(&query.Search{Filters: q.Filters, From: q.From, To: q.To, Limit: q.Limit, Ascending: q.Ascending, After: q.After}), d)
+			r.explain(want.Found.IDs, got.Found.IDs)
+			return
+		}
+		if !got.Found.HasMore {
+			return
+		}
+		q.After = &query.Place{Value: got.Found.Last, ID: got.Found.IDs[len(got.Found.IDs)-1]}
+	}
+}
+
+// foundSessions is what a search of sessions answers.
+type foundSessions struct {
+	Found  found
+	Totals []event.SessionTotals
+}
+
+func (r *randomEvents) sessionsBy(ctx context.Context, q query.SessionSearch) (f foundSessions) {
+	r.Helper()
+	set, err := r.s.SearchSessions(ctx, r.project, q)
+	r.ok(err)
+	f.Found.Total, f.Found.HasMore, f.Found.Last, f.Totals = set.Total, set.HasMore, set.Last, set.Totals
+	for i := range set.Events {
+		f.Found.IDs = append(f.Found.IDs, set.Events[i].ID)
+	}
+	return f
+}
+
+// segmentsDamaged damages what is stored of segments: answers stay the same, and the segments are built again.
+func segmentsDamaged(e *env) {
+	for i, damage := range []string{
+		`UPDATE segment_column SET data = ` + e.place.Bytes("0102030405060708"),
+		`UPDATE segment SET header = ` + e.place.Bytes("01"),
+		`DELETE FROM segment_column`,
+	} {
+		for j := range 5 {
+			x := step("s", fmt.Sprintf("x%d.%d", i, j), float64(j))
+			x.Metadata = text(`{"tier":"t%d"}`, j)
+			e.put(x)
+		}
+		e.ok(e.s.Seal(e.ctx))
+		e.ok(e.s.Close(e.ctx)) // what is in memory is not damaged
+		e.place.Exec(e.T, damage)
+		e.open(optionsNone)
+		q := query.Search{Filters: []query.Filter{e.filter("metadata.tier", "is", "string", `"t3"`)}, Limit: 10, Page: 1}
+		set, err := e.s.Search(e.ctx, e.project, q)
+		e.ok(err)
+		e.equal(damage, i+1, set.Total)
+		if n := e.place.Count(e.T, `SELECT count(*) FROM segment WHERE header IS NULL`); n == 0 {
+			e.Errorf("%s: no segment is known to be damaged", damage)
+		}
+		e.ok(e.s.Seal(e.ctx))
+		e.equal("segments without columns", 0, e.place.Count(e.T, `SELECT count(*) FROM segment WHERE header IS NULL`))
+		set, err = e.s.Search(e.ctx, e.project, q)
+		e.ok(err)
+		e.equal(damage+" built again", i+1, set.Total)
+	}
+}
+
+// segmentsForget deletes events and sessions: the next pass leaves neither their columns nor a record of them.
+func segmentsForget(e *env) {
+	for j := range 5 {
+		e.put(step("s", fmt.Sprint("x", j), float64(j)), step("t", fmt.Sprint("y", j), float64(j)))
+	}
+	e.ok(e.s.Seal(e.ctx))
+	e.equal("events in segments", 12, e.place.Count(e.T, `SELECT CAST(sum(num_events) AS bigint) FROM segment`))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.ok(e.s.Seal(e.ctx))
+	e.equal("events in segments", 6, e.place.Count(e.T, `SELECT CAST(sum(num_events) AS bigint) FROM segment`))
+	e.equal("changes on record", 0, e.place.Count(e.T, `SELECT count(*) FROM segment_stale`))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("t")))
+	e.ok(e.s.Seal(e.ctx))
+	e.equal("segments", 0, e.place.Count(e.T, `SELECT count(*) FROM segment`))
+	e.equal("columns", 0, e.place.Count(e.T, `SELECT count(*) FROM segment_column`))
+	// Places are not used again, also in a new process.
+	e.reopen(optionsNone)
+	e.put(step("u", "z", 0))
+	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM event WHERE seq > (SELECT sealed_seq FROM segment_progress)`))
+}
