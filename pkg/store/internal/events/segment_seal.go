@@ -32,8 +32,9 @@ import (
 const (
 	// sealEvery is how often the background looks for events to seal.
 	sealEvery = 2 * time.Second
-	// sealEvents is from how many events on they are sealed while others come in; sealPass is how many one pass reads at most.
-	sealEvents = 16 << 10
+	// sealEvents is from how many events on they are sealed while others come in: so many that under a steady load no segment becomes
+	// part of a larger one (mergeRun). sealPass is how many one pass reads at most.
+	sealEvents = 20 << 10
 	sealPass   = segment.MaxEvents
 	// sealRows is how many rows are read at once.
 	sealRows = 1000
