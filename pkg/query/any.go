@@ -47,10 +47,13 @@ func (f *Filter) conds() []*cond {
 	return list
 }
 
-// reads returns the spill bits of the fields that the filter looks at.
+// reads returns the spill bits of the fields that a filter looks at that is left to Go. There, no condition looks at the row of a
+// session by itself.
 func (f *Filter) reads() (bits uint32) {
 	for _, c := range f.conds() {
-		bits |= c.reads()
+		if bits |= c.reads(); c.sessionTotal() != nil {
+			bits |= SpillRollup
+		}
 	}
 	return bits
 }

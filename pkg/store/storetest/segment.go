@@ -41,10 +41,12 @@ func comparisons() int {
 }
 
 // segmentsAnswerAsRows stores, changes and deletes random events, and compares random questions as segments answer them with what rows say.
-// SPANGROVE_SEED repeats a run.
+// They are the same in each run, unless SPANGROVE_SEED is another number, or "new".
 func segmentsAnswerAsRows(e *env) {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("SPANGROVE_SEED"), 10, 64); err == nil {
+	seed := uint64(1)
+	if text := os.Getenv("SPANGROVE_SEED"); text == "new" {
+		seed = uint64(time.Now().UnixNano())
+	} else if s, err := strconv.ParseUint(text, 10, 64); err == nil {
 		seed = s
 	}
 	e.Logf("SPANGROVE_SEED=%d", seed)
@@ -243,7 +245,8 @@ func (r *randomEvents) compareSearch() {
 		want, got := r.searchBy(events.FromRows(r.ctx), q), r.searchBy(r.ctx, q)
 		if d := cmp.Diff(want, got); d != "" {
 			r.Errorf("%s (-rows +segments):\n%s", describe(&q), d)
-			r.explain(want.IDs, got.IDs)
+			q.After, q.Page, q.Limit = nil, 1, 5000 // all that match, of which the page may not show the one that differs
+			r.explain(r.searchBy(events.FromRows(r.ctx), q).IDs, r.searchBy(r.ctx, q).IDs)
 			return
 		}
 		if !got.HasMore {
