@@ -37,12 +37,10 @@ func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *quer
 		if err := x.findSessions(ctx); err != nil {
 			return err
 		}
-		keys := len(v.keys)
 		err := eachSegment(ctx, v, v.segments, x.match, x.add)
 		if err == nil {
 			err = v.eachLoose(ctx, x.search, false, x.addLoose)
 		}
-		v.keys = v.keys[:keys]
 		best, total = x.top.sorted(), x.total
 		return err
 	})

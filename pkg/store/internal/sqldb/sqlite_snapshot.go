@@ -13,10 +13,11 @@ func (d *SQLite) Snapshot(ctx context.Context, f func(Conn) error) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+	// Also if the begin fails: it may have come through when its time ran out, and nobody else may get a connection that stands in it.
+	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") }()
 	return f(&sqliteSnapshot{d, conn})
 }
 
