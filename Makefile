@@ -61,7 +61,8 @@ generate: ## generated files, from builder-config.yaml and the mapping tables
 check: ## what CI runs
 	.ci/run
 
-check-all: check sdk-test api-test ## and what CI has no time for: all suites on both databases, SQLite under the race detector, every fuzz target
+check-all: check sdk-test api-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, SQLite under the race detector, every fuzz target
+	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz
 

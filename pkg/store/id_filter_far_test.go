@@ -104,7 +104,10 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		}
 		cost(50)
 		usual := cost(50)
-		const far = 10_000
+		far := 10_000
+		if testing.Short() {
+			far = 2000
+		}
 		var sent []event.Incoming
 		for i := 0; i < far; i += 2000 {
 			list := tools(2000, time.UnixMilli(dayMillis).Add(time.Duration(i)*24*time.Hour), 24*time.Hour)
@@ -202,7 +205,11 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range 300 {
+	days := 300
+	if testing.Short() {
+		days = 100
+	}
+	for range days {
 		list := tools(5, clock.Now(), time.Millisecond)
 		put(list)
 		sent = append(sent, list...)
