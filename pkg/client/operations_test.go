@@ -148,6 +148,8 @@ var methods = map[string]string{
 	"previewRetention":   "Projects.PreviewRetention",
 	"getUsage":           "Projects.Usage",
 	"listUsage":          "Projects.ListUsage",
+	"getIndex":           "Projects.Index",
+	"rebuildIndex":       "Projects.RebuildIndex",
 	"listKeys":           "Keys.List",
 	"createDataPlaneKey": "Keys.Create",
 	"createIngestionKey": "Keys.CreateIngestion",

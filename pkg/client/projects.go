@@ -211,6 +211,31 @@ func (s *ProjectService) ListUsage(ctx context.Context, p Page) (*UsageList, err
 	return one[UsageList](ctx, s.c, Request{Method: http.MethodGet, Path: "/v1/usage", Query: p.query(url.Values{}), Repeatable: true})
 }
 
+// Index is what a project has in segments, which answer searches and charts. Events that wait, are not sealed or have changed are read
+// from rows instead.
+type Index struct {
+	ProjectID       string `json:"project_id"`
+	Name            string `json:"name"`
+	Rebuilding      bool   `json:"rebuilding"` // segments wait to be built anew
+	Segments        int64  `json:"segments"`
+	Events          int64  `json:"events"` // in segments, session events among them
+	WaitingSegments int64  `json:"waiting_segments"`
+	WaitingEvents   int64  `json:"waiting_events"`
+	UnsealedEvents  int64  `json:"unsealed_events"` // that came after the last segment
+	ChangedEvents   int64  `json:"changed_events"`  // changed or deleted since their segment was built
+	Bytes           int64  `json:"bytes"`
+}
+
+// Index counts what a project has in segments.
+func (s *ProjectService) Index(ctx context.Context, id string) (*Index, error) {
+	return one[Index](ctx, s.c, Request{Method: http.MethodGet, Path: path("projects", id, "index"), Repeatable: true})
+}
+
+// RebuildIndex has the segments of a project built anew, in the background. Index tells how far it has come.
+func (s *ProjectService) RebuildIndex(ctx context.Context, id string) (*Index, error) {
+	return one[Index](ctx, s.c, Request{Method: http.MethodPost, Path: path("projects", id, "index", "rebuild"), Repeatable: true})
+}
+
 // change returns the members of v that are set, and null for those that are named in reset.
 func change(v any, reset []string) (map[string]any, error) {
 	body := map[string]any{}

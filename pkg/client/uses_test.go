@@ -695,6 +695,8 @@ func useProjects(t *testing.T, c *client.Client) {
 	if len(space.Projects) != 2 || space.Projects[1].ProjectID != p.ID || space.DatabaseBytes == 0 {
 		t.Errorf("%+v", space)
 	}
+	equal(t, "index", *must(c.Projects.Index(ctx, p.ID))(t), client.Index{ProjectID: p.ID, Name: p.Name})
+	equal(t, "index built anew", *must(c.Projects.RebuildIndex(ctx, p.ID))(t), client.Index{ProjectID: p.ID, Name: p.Name})
 	equal(t, "rule read", must(c.Projects.Retention(ctx, p.ID))(t), rule)
 
 	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()

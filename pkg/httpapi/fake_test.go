@@ -118,6 +118,7 @@ type unfaked interface {
 	httpapi.Limits
 	httpapi.Retention
 	httpapi.Usage
+	httpapi.Index
 	httpapi.Audit
 }
 

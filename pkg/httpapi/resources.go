@@ -109,5 +109,6 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
 	toolOperations, providerOperations, chartOperations, viewOperations, queueOperations, runOperations, schemaOperations,
-	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, auditOperations, refusalOperations, sampleOperations,
+	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, indexOperations, auditOperations,
+	refusalOperations, sampleOperations,
 )

@@ -97,6 +97,7 @@ type Store interface {
 	Limits
 	Retention
 	Usage
+	Index
 	Audit
 	mount.Projects // DefaultProject is whose the data is on a server without keys
 }

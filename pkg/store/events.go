@@ -36,6 +36,9 @@ type EventStore interface {
 	DatabaseBytes(ctx context.Context) (int64, error)
 	EventCount(ctx context.Context, projectID int64) (int64, error)
 	Usage(ctx context.Context, projectID int64) (project.Usage, error)
+	// See httpapi.Index.
+	IndexState(ctx context.Context, projectID int64) (project.Index, error)
+	RebuildIndex(ctx context.Context, projectID int64) error
 	// See httpapi.Retention.
 	PreviewRetention(ctx context.Context, projectID int64, rule project.RetentionRule) (project.Removal, error)
 	// PutAbout is Put for what a judge recorded of an event, as sessions of its own. Nothing stays of it if

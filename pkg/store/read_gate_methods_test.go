@@ -49,7 +49,8 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, err := s.RunPairs(ctx, p, &run.Run{}, &run.Run{}, run.PairQuery{}, nil)
 		return err
 	},
-	"Usage": func(ctx context.Context, s *Store, p int64) error { _, err := s.Usage(ctx, p); return err },
+	"Usage":      func(ctx context.Context, s *Store, p int64) error { _, err := s.Usage(ctx, p); return err },
+	"IndexState": func(ctx context.Context, s *Store, p int64) error { _, err := s.IndexState(ctx, p); return err },
 	"PreviewRetention": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.PreviewRetention(ctx, p, project.RetentionRule{EventDays: 1})
 		return err
@@ -116,7 +117,7 @@ var otherMethods = map[string][]string{
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Seal", "Retain", "Pack", "Spend",
 	},
 	"writes": {
-		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
+		"Put", "PutAbout", "RebuildIndex", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
 		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
 		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
 		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "UpdateMetric",

@@ -27,6 +27,9 @@ var segmentTests = []test{
 	{"Segments/answers are those of rows", segmentsAnswerAsRows},
 	{"Segments/one that is damaged changes no answer", segmentsDamaged},
 	{"Segments/of deleted events nothing is left", segmentsForget},
+	{"Segments/built anew", segmentsRebuilt},
+	{"Segments/built anew in the next process", segmentsRebuiltLater},
+	{"Segments/state", segmentsCounted},
 }
 
 // comparisons returns how many answers are compared: SPANGROVE_COMPARISONS, by default 4,000, and fewer where the tests are to be short.

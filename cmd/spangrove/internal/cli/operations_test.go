@@ -55,6 +55,7 @@ var verbs = map[string]string{
 	"getLimits": "projects limits", "setLimits": "projects set-limits",
 	"getRetention": "projects retention", "setRetention": "projects set-retention",
 	"previewRetention": "projects preview-retention", "getUsage": "usage", "listUsage": "usage",
+	"getIndex": "index status", "rebuildIndex": "index rebuild",
 	"createIngestionKey": "keys create", "createDataPlaneKey": "keys create", "listKeys": "keys list", "revokeKey": "keys revoke", "listAudit": "audit list", "listRefusals": "refusals list",
 	"loadSamples": "samples load", "deleteSamples": "samples delete",
 	"getOpenAPI": ": for programs that are written", "healthcheck": ": for who runs the server",

@@ -19,6 +19,7 @@
 //   - log: parts of events that log records bring
 //   - field_index: which keys events have
 //   - search, chart: reads that grow with the data; read_gate shares connections among them
+//   - segment: the same events as columns, built from the rows in the background
 //   - pack: chunks of sessions at rest are compressed again, many together
 //   - outbox: events that wait to be evaluated
 //   - session_watch: who wants to know of sessions that change (package live)
@@ -105,6 +106,7 @@ type Store struct {
 	server    string        // names this process among those that write to the database
 	packMu    sync.Mutex    // held while sessions are packed
 	namesKick chan struct{} // holds one: a pass over a field index was asked for
+	sealKick  chan struct{} // holds one: a pass over the segments was asked for
 
 	reads *gate
 
@@ -139,6 +141,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		bulk:       bulk,
 		live:       live.NewHub(o.Now),
 		namesKick:  make(chan struct{}, 1),
+		sealKick:   make(chan struct{}, 1),
 		server:     uuid.NewString(),
 		chunks:     newChunkCache(chunkCacheBytes),
 		packs:      newChunkCache(packCacheBytes),

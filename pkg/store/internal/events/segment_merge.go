@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/store/internal/segment"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
@@ -30,25 +31,61 @@ type segmentState struct {
 	stale, gone int
 }
 
-// mergeSegments builds segments again until none is due.
-func (s *Store) mergeSegments(ctx context.Context, idle bool) error {
+// mergeSegments builds segments again until none is due or stop says so. Between two of them it seals the events that have come, and while
+// others store events, it rests for as long as it works.
+func (s *Store) mergeSegments(ctx context.Context, idle bool, stop func() bool) error {
 	list, err := s.segmentStates(ctx)
 	if err != nil {
 		return err
 	}
-	for len(list) > 0 && ctx.Err() == nil {
+	for _, run := range dueRuns(list, idle) {
+		if ctx.Err() != nil || stop() {
+			break
+		}
+		began := time.Now()
+		if err := s.rebuild(ctx, run); err != nil {
+			return err
+		}
+		if s.busy() {
+			sleep(ctx, time.Since(began))
+		}
+		last, err := s.bulk.lastSeq(ctx)
+		if err == nil {
+			err = s.sealDue(ctx, last, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// dueRuns returns the runs of neighbours of all projects that are to be built anew: one of each project in turn, so that no project waits
+// for all of another's, and the newest ones first, which most questions are about.
+func dueRuns(list []segmentState, idle bool) (runs [][]segmentState) {
+	var byProject [][][]segmentState
+	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].project == list[0].project {
 			n++
 		}
-		for _, run := range dueSegments(list[:n], idle) {
-			if err := s.rebuild(ctx, run); err != nil {
-				return err
-			}
+		if due := dueSegments(list[:n], idle); len(due) > 0 {
+			byProject = append(byProject, due)
 		}
 		list = list[n:]
 	}
-	return ctx.Err()
+	for len(byProject) > 0 {
+		rest := byProject[:0]
+		for _, due := range byProject {
+			newest := len(due) - 1
+			runs = append(runs, due[newest])
+			if newest > 0 {
+				rest = append(rest, due[:newest])
+			}
+		}
+		byProject = rest
+	}
+	return runs
 }
 
 // segmentStates lists all segments by project and place.

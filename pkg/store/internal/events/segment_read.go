@@ -24,6 +24,11 @@ const (
 	looseRows = 500
 	// maxLoose is how many events of segments may have to be read one by one; a question for more is answered from rows altogether.
 	maxLoose = 20_000
+	// looseRange is about how many rows of a segment without columns are in memory at once.
+	looseRange = 8192
+	// maxWaiting is which share of a project's events may be in segments without columns, if there are more than maxLoose of them, as a
+	// divisor: their rows are read one by one, and a question for more of them goes by rows altogether.
+	maxWaiting = 4
 )
 
 // errNotInSegments says that a question is to be answered from rows.
@@ -36,7 +41,7 @@ type segmentView struct {
 	project  int64
 	sealed   int64
 	segments []segment.Segment // with columns, by place
-	ranges   [][2]int64        // places of those without
+	ranges   [][2]int64        // places of those without, whose rows are read
 	stale    []int64           // places of the events that have changed, in order
 	keys     []eventKey        // of those among them that are there
 
@@ -117,6 +122,7 @@ func (v *segmentView) open(ctx context.Context) error {
 	if _, err := sqldb.One(ctx, v.conn, `SELECT sealed_seq FROM segment_progress`, nil, &v.sealed); err != nil {
 		return err
 	}
+	built, waiting := 0, 0
 	err := sqldb.Each(ctx, v.conn, `SELECT id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
 		FROM segment
 		WHERE project_id = $1
@@ -126,16 +132,18 @@ func (v *segmentView) open(ctx context.Context) error {
 			return err
 		}
 		if x.HasHeader {
+			built += x.Events
 			v.segments = append(v.segments, x)
 		} else {
-			v.ranges = append(v.ranges, [2]int64{x.FirstSeq, x.LastSeq})
+			waiting += x.Events
+			v.ranges = append(v.ranges, rowRanges(&x)...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if len(v.segments) == 0 {
+	if len(v.segments) == 0 || waiting > max(maxLoose, built/maxWaiting) {
 		return errNotInSegments
 	}
 	return sqldb.Each(ctx, v.conn, `SELECT seq, day, event_id, gone FROM segment_stale WHERE project_id = $1 ORDER BY seq`,
@@ -159,6 +167,16 @@ func (v *segmentView) open(ctx context.Context) error {
 			}
 			return nil
 		})
+}
+
+// rowRanges divides the places of a segment without columns into ranges of about looseRange events each.
+func rowRanges(x *segment.Segment) (list [][2]int64) {
+	n := int64(x.Events/looseRange + 1)
+	step := (x.LastSeq-x.FirstSeq)/n + 1
+	for first := x.FirstSeq; first <= x.LastSeq; first += step {
+		list = append(list, [2]int64{first, min(first+step-1, x.LastSeq)})
+	}
+	return list
 }
 
 // inRange reports whether a place is of a segment without columns, whose rows are read anyway.
@@ -340,8 +358,8 @@ type looseReader struct {
 // read looks at the rows of a statement, looseRows at a time.
 func (l *looseReader) read(ctx context.Context, text string, args []any) error {
 	var rows []*Stored
-	// All rows of a statement are read before the next one runs on the connection: heads are small, and there are at most as many as
-	// events that are not sealed.
+	// All rows of a statement are read before the next one runs on the connection: heads are small, and there are about looseRange, or as
+	// many as events that are not sealed.
 	err := sqldb.Each(ctx, l.v.conn, text, args, func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
 		rows = append(rows, r)

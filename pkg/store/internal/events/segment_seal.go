@@ -50,21 +50,51 @@ const segmentLock = "segments"
 
 // sealing builds segments until ctx ends. While events come in it waits for sealEvents of them; once none came for sealEvery, it seals all.
 func (s *Store) sealing(ctx context.Context) {
-	last := int64(-1)
-	for sleep(ctx, sealEvery) {
+	last, since := int64(-1), time.Now()
+	for s.sealPause(ctx) {
 		now, err := s.bulk.lastSeq(ctx)
+		if now != last {
+			last, since = now, time.Now()
+		}
 		if err == nil {
-			err = s.sealSome(ctx, now, now == last)
+			err = s.sealSome(ctx, now, time.Since(since) >= sealEvery, func() bool { return len(s.sealKick) > 0 })
 		}
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("build segments", zap.Error(err))
 		}
-		last = now
 	}
 }
 
-// sealSome seals what is due, and builds again what has changed.
-func (s *Store) sealSome(ctx context.Context, last int64, idle bool) error {
+// sealPause waits for the next pass: for sealEvery, or until somebody has asked for one. It reports whether ctx goes on.
+func (s *Store) sealPause(ctx context.Context) bool {
+	wait := time.NewTimer(sealEvery)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wait.C:
+	case <-s.sealKick:
+	}
+	return ctx.Err() == nil
+}
+
+// wakeSealing has the background begin a pass now.
+func (s *Store) wakeSealing() {
+	select {
+	case s.sealKick <- struct{}{}:
+	default: // it was asked for already
+	}
+}
+
+// sealSome seals what is due, and builds again what has changed, until stop says that it is to begin anew.
+func (s *Store) sealSome(ctx context.Context, last int64, idle bool, stop func() bool) error {
+	if err := s.sealDue(ctx, last, idle); err != nil {
+		return err
+	}
+	return s.mergeSegments(ctx, idle, stop)
+}
+
+// sealDue seals the events up to a place, if there are enough of them or the store is idle.
+func (s *Store) sealDue(ctx context.Context, last int64, idle bool) error {
 	for ctx.Err() == nil {
 		sealed, err := s.sealedSeq(ctx)
 		if err != nil {
@@ -77,7 +107,7 @@ func (s *Store) sealSome(ctx context.Context, last int64, idle bool) error {
 			return err
 		}
 	}
-	return s.mergeSegments(ctx, idle)
+	return ctx.Err()
 }
 
 // Seal builds segments of all events that are stored by now.
@@ -86,7 +116,7 @@ func (s *Store) Seal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.sealSome(sqldb.Patiently(ctx), last, true)
+	return s.sealSome(sqldb.Patiently(ctx), last, true, func() bool { return false })
 }
 
 func (s *Store) sealedSeq(ctx context.Context) (sealed int64, err error) {
