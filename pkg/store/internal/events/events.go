@@ -117,6 +117,7 @@ type Store struct {
 	chunks     *chunkCache
 	packs      *chunkCache // texts of whole packs
 	columns    *segment.Cache
+	sealed     segmentGauges
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
 	pending    *pendingIDs
@@ -165,7 +166,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		},
 	})
 	var err error
-	if s.telemetry, err = newTelemetry(o.Meter, gauges{s.pool.Queued, db.Statements, s.idFilter.size}); err != nil {
+	if s.telemetry, err = newTelemetry(o.Meter, gauges{s.pool.Queued, db.Statements, s.idFilter.size, &s.sealed}); err != nil {
 		return s, err
 	}
 	return s, s.loadMemory(sqldb.Patiently(ctx)) // a large store is read as long as it takes

@@ -11,8 +11,11 @@ import (
 // chartSegments sums up a chart over segments, and over the events that are in none. It reports whether there was an answer: not for a
 // chart of more groups than are summed up at once, whose largest ones the database finds.
 func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Chart, earliest float64) (answer *query.ChartAnswer, ok bool, err error) {
-	if c.RunID != "" || c.InRuns || !c.InColumns() || query.HasIndex(c.Filters, true) {
-		return nil, false, nil
+	if c.RunID != "" || c.InRuns || query.HasIndex(c.Filters, true) {
+		return nil, s.byRows(ctx, rowsByIndex), nil
+	}
+	if !c.InColumns() {
+		return nil, s.byRows(ctx, rowsByFields), nil
 	}
 	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
 		plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, earliest)
@@ -33,7 +36,7 @@ func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Cha
 			err = v.eachLoose(ctx, &c.Search, c.NeedPayload(), func(l *looseEvent) error { return sums.AddEvent(l.event) })
 		}
 		if errors.Is(err, query.ErrManyGroups) {
-			return errNotInSegments
+			return goByRows(rowsLarge)
 		}
 		answer, err = sums.Result(err)
 		return err

@@ -38,6 +38,7 @@ func (s *Store) mergeSegments(ctx context.Context, idle bool, stop func() bool) 
 	if err != nil {
 		return err
 	}
+	s.sealed.saw(list)
 	for _, run := range dueRuns(list, idle) {
 		if ctx.Err() != nil || stop() {
 			break
@@ -46,6 +47,8 @@ func (s *Store) mergeSegments(ctx context.Context, idle bool, stop func() bool) 
 		if err := s.rebuild(ctx, run); err != nil {
 			return err
 		}
+		s.telemetry.builds.Record(ctx, time.Since(began).Seconds())
+		s.sealed.built(run)
 		if s.busy() {
 			sleep(ctx, time.Since(began))
 		}

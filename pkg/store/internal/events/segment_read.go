@@ -83,11 +83,15 @@ func (s *Store) inSegments(ctx context.Context, project int64, f func(v *segment
 	switch {
 	case errors.As(err, &damaged):
 		s.options.Logger.Warn("a segment is damaged and will be built again", zap.Int64("segment", damaged.id), zap.Error(damaged.err))
-		return false, s.dropColumns(ctx, []int64{damaged.id})
+		s.telemetry.damaged.Add(ctx, 1)
+		return s.byRows(ctx, rowsDamaged), s.dropColumns(ctx, []int64{damaged.id})
 	case errors.Is(err, errNotInSegments):
-		return false, nil
+		return s.byRows(ctx, reasonOf(err)), nil
+	case err != nil:
+		return false, err
 	}
-	return err == nil, err
+	s.bySegments(ctx)
+	return true, nil
 }
 
 // damagedSegment is the error of a segment that must be built again.
@@ -143,8 +147,11 @@ func (v *segmentView) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(v.segments) == 0 || waiting > max(maxLoose, built/maxWaiting) {
-		return errNotInSegments
+	switch {
+	case waiting > max(maxLoose, built/maxWaiting):
+		return goByRows(rowsWaiting)
+	case len(v.segments) == 0:
+		return goByRows(rowsNone)
 	}
 	return sqldb.Each(ctx, v.conn, `SELECT seq, day, event_id, gone FROM segment_stale WHERE project_id = $1 ORDER BY seq`,
 		[]any{v.project}, func(scan func(...any) error) error {
@@ -163,7 +170,7 @@ func (v *segmentView) open(ctx context.Context) error {
 				v.keys = append(v.keys, k)
 			}
 			if len(v.keys) > maxLoose {
-				return errNotInSegments
+				return goByRows(rowsLoose)
 			}
 			return nil
 		})
@@ -286,7 +293,7 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 		return nil
 	}
 	if len(v.keys)+d.Maybe.Count() > maxLoose {
-		return errNotInSegments
+		return goByRows(rowsLoose)
 	}
 	ids, err := b.IDs()
 	if err != nil {

@@ -90,7 +90,11 @@ func (s *Store) sealSome(ctx context.Context, last int64, idle bool, stop func()
 	if err := s.sealDue(ctx, last, idle); err != nil {
 		return err
 	}
-	return s.mergeSegments(ctx, idle, stop)
+	if err := s.mergeSegments(ctx, idle, stop); err != nil {
+		return err
+	}
+	s.sealed.pass()
+	return nil
 }
 
 // sealDue seals the events up to a place, if there are enough of them or the store is idle.
@@ -100,6 +104,7 @@ func (s *Store) sealDue(ctx context.Context, last int64, idle bool) error {
 		if err != nil {
 			return err
 		}
+		s.sealed.unsealed.Store(max(0, last-sealed))
 		if last-sealed < sealEvents && !(idle && last > sealed) {
 			break
 		}
@@ -129,6 +134,7 @@ var errSealed = errors.New("events were sealed by another server")
 
 // sealTo seals the events behind one place up to another.
 func (s *Store) sealTo(ctx context.Context, sealed, to int64) error {
+	began := time.Now()
 	err := s.changeSegments(ctx, func(ctx context.Context, tx *Commit) error {
 		_, err := tx.Exec(ctx, `UPDATE segment_progress SET marked_seq = $1 WHERE marked_seq < $1`, to)
 		return err
@@ -160,6 +166,7 @@ func (s *Store) sealTo(ctx context.Context, sealed, to int64) error {
 	if errors.Is(err, errSealed) {
 		return nil
 	}
+	s.telemetry.builds.Record(ctx, time.Since(began).Seconds())
 	return err
 }
 

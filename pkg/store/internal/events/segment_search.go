@@ -16,17 +16,23 @@ const maxIndexedPage = 2000
 // searchesSegments reports whether a search is answered from segments if there are any: columns must decide all filters, and no index may
 // lead to the answer at once.
 func (s *Store) searchesSegments(ctx context.Context, projectID int64, q *query.Search, offset int) (bool, error) {
-	if q.RunID != "" || q.InRuns || !query.InColumns(q.Filters) || query.HasIndex(q.Filters, !q.Uncounted || q.Sort.Column() != "e.start_ms") {
-		return false, nil
+	if q.RunID != "" || q.InRuns || query.HasIndex(q.Filters, !q.Uncounted || q.Sort.Column() != "e.start_ms") {
+		return s.byRows(ctx, rowsByIndex), nil
+	}
+	if !query.InColumns(q.Filters) {
+		return s.byRows(ctx, rowsByFields), nil
 	}
 	if q.Sort.Column() != "e.start_ms" || offset+q.Limit > maxIndexedPage {
 		return true, nil
 	}
 	if len(q.Filters) == 0 && q.Uncounted {
-		return false, nil
+		return s.byRows(ctx, rowsByIndex), nil
 	}
 	_, isCounted, err := s.countFromCounters(ctx, projectID, q)
-	return !isCounted, err
+	if isCounted {
+		return s.byRows(ctx, rowsByIndex), err
+	}
+	return true, err
 }
 
 // segmentSearch collects a page of a search from segments.

@@ -29,8 +29,11 @@ type segmentSessions struct {
 // was an answer.
 func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *query.SessionSearch, keep int) (best []EventPlace, total int, ok bool, err error) {
 	isFirst := q.Sort == query.SortStart && !q.Counted && len(q.Filters) == 0 && q.EventFilters == nil // an index has them in order
-	if isFirst || !q.InColumns() || query.HasIndex(q.Filters, q.Counted) || query.HasIndex(q.EventFilters, true) {
-		return nil, 0, false, nil
+	if isFirst || query.HasIndex(q.Filters, q.Counted) || query.HasIndex(q.EventFilters, true) {
+		return nil, 0, s.byRows(ctx, rowsByIndex), nil
+	}
+	if !q.InColumns() {
+		return nil, 0, s.byRows(ctx, rowsByFields), nil
 	}
 	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
 		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), keep: keep, top: eventPlaces{ascending: q.Ascending}}
@@ -61,7 +64,7 @@ func (x *segmentSessions) findSessions(ctx context.Context) error {
 				return false, err
 			}
 			if len(x.with) > maxSessionSet {
-				return false, errNotInSegments
+				return false, goByRows(rowsLarge)
 			}
 			return true, x.v.addLoose(b, d)
 		})

@@ -13,8 +13,11 @@ const maxDifferent = 100_000
 
 // valuesInSegments counts the values of all events that match, wherever they are. It reports whether there was an answer.
 func (s *Store) valuesInSegments(ctx context.Context, projectID int64, q *query.ValueQuery) (answer *query.ValueAnswer, ok bool, err error) {
-	if q.Search.RunID != "" || q.Search.InRuns || !q.InColumns() || query.HasIndex(q.Search.Filters, true) {
-		return nil, false, nil
+	if q.Search.RunID != "" || q.Search.InRuns || query.HasIndex(q.Search.Filters, true) {
+		return nil, s.byRows(ctx, rowsByIndex), nil
+	}
+	if !q.InColumns() {
+		return nil, s.byRows(ctx, rowsByFields), nil
 	}
 	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
 		counts := query.NewValueCounts(q)
@@ -27,7 +30,7 @@ func (s *Store) valuesInSegments(ctx context.Context, projectID int64, q *query.
 		}, func(b *segment.Block, c query.BlockCounts) (bool, error) {
 			counts.AddBlock(&c)
 			if counts.Different() > maxDifferent {
-				return false, errNotInSegments
+				return false, goByRows(rowsLarge)
 			}
 			return true, v.addLoose(b, query.Decided{Maybe: c.Maybe})
 		})

@@ -20,6 +20,9 @@ type telemetry struct {
 	logs    metric.Int64Counter     // log parts that waited too long
 	outbox  metric.Int64Counter     // rows of the outbox that nobody took
 	packed  metric.Int64Counter     // chunks that were compressed again
+	builds  metric.Float64Histogram // seconds of building segments
+	damaged metric.Int64Counter     // segments that were found damaged
+	reads   metric.Int64Counter     // questions that segments may answer
 }
 
 // newTelemetry makes the instruments; without a meter they count into nothing.
@@ -58,6 +61,18 @@ func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 		metric.WithDescription("Chunks of payload that were compressed again, together and better, once their sessions were at rest.")); err != nil {
 		return nil, err
 	}
+	if t.builds, err = m.Float64Histogram("spangrove_store_segment_build_seconds", metric.WithUnit("s"),
+		metric.WithDescription("Time of building and storing segments: those of the events that one pass seals, or one anew.")); err != nil {
+		return nil, err
+	}
+	if t.damaged, err = m.Int64Counter("spangrove_store_segments_damaged", metric.WithUnit("{segment}"),
+		metric.WithDescription("Segments that a read found damaged, and that are built again.")); err != nil {
+		return nil, err
+	}
+	if t.reads, err = m.Int64Counter("spangrove_store_segment_reads", metric.WithUnit("{read}"),
+		metric.WithDescription("Searches, charts and lists of values, by what answered them (by: segments or rows) and why rows did (reason).")); err != nil {
+		return nil, err
+	}
 	return &t, observe(m, read)
 }
 
@@ -66,6 +81,7 @@ type gauges struct {
 	queued     func() int64             // bytes that wait for a commit
 	statements func() int64             // statements that transactions have run
 	idFilters  func() (n int, size int) // filters of ids, and their bytes
+	segments   *segmentGauges
 }
 
 // observe registers what is read when somebody collects, and costs nothing otherwise.
@@ -92,6 +108,9 @@ func observe(m metric.Meter, read gauges) error {
 	filterBytes, err := m.Int64ObservableGauge("spangrove_store_id_filter_bytes", metric.WithUnit("By"),
 		metric.WithDescription("Memory of the filters of event ids."))
 	if err != nil {
+		return err
+	}
+	if err := read.segments.observe(m); err != nil {
 		return err
 	}
 	// One callback for all, so that number and size of the filters are read under one lock and belong together.
