@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"pkg/store/internal/evalqueue":    {"pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/resource":     {"pkg/store/internal/events", "pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/events":       {"pkg/store/internal/segment", "pkg/column", "pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/store/internal/live", "pkg/store/internal/sessiontree", "pkg/store/internal/record", "pkg/store/internal/bloom", "pkg/query", "nouns"},
-	"pkg/store/internal/segment":      {"pkg/column", "pkg/event", "pkg/query"},
+	"pkg/store/internal/segment":      {"pkg/column", "pkg/event", "pkg/query", "pkg/rawjson"},
 	"pkg/store/internal/live":         {"pkg/event", "pkg/fault"},
 	"pkg/store/internal/writer":       {"pkg/store/internal/sqldb", "pkg/fault"},
 	"pkg/store/internal/sqldb":        {"pkg/fault"},

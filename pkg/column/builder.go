@@ -3,32 +3,73 @@ package column
 import "math"
 
 // Builder collects a column, row by row.
+//
+// As long as all values are numbers it keeps no more than these: a column of times has a value of its own in each row, and a
+// dictionary of them would be most of the work.
 type Builder struct {
+	text    func(dst []byte, f float64) []byte
+	next    int // the row behind the last one with a value
+	rows    []uint32
+	numbers []float64 // of rows
+	// Once a value is no number:
+	mixed   bool
 	codes   []uint32 // of rows so far; a shorter list is filled with Absent
 	dict    [][]byte
-	numbers []float64 // by code, as long as all values are numbers
 	ids     map[string]uint32
 	tooLong bool
-	mixed   bool // some value is no number
 	bytes   int
 }
 
-// NewBuilder returns a builder without rows.
-func NewBuilder() *Builder { return &Builder{ids: map[string]uint32{}} }
+// NewBuilder returns a builder without rows. text appends the canonical text of a double.
+func NewBuilder(text func(dst []byte, f float64) []byte) *Builder { return &Builder{text: text} }
 
-// Add sets the value of a row; rows must come in order, and those left out have none. number says that the value is the canonical
-// text of a double, so that the double alone gives it back. A row that has a value already keeps it.
+// Add sets the value of a row; rows must come in order, and those left out have none. isNumber says that the value is the canonical
+// text of a double, so that the double alone gives it back; the value itself may then be left out. A row that has a value already
+// keeps it. The value is not kept.
 func (b *Builder) Add(row int, value []byte, number float64, isNumber bool) {
-	if row < len(b.codes) {
+	if row < b.next {
 		return
 	}
+	b.next = row + 1
+	if isNumber && !b.mixed {
+		b.rows, b.numbers = append(b.rows, uint32(row)), append(b.numbers, number)
+		return
+	}
+	b.mix()
+	if isNumber && value == nil {
+		value = b.text(make([]byte, 0, 32), number)
+	}
+	b.addText(row, value)
+}
+
+// mix makes a dictionary of the numbers so far.
+func (b *Builder) mix() {
+	if b.mixed {
+		return
+	}
+	b.mixed, b.ids = true, map[string]uint32{}
+	var buffer [32]byte
+	for i, row := range b.rows {
+		b.addText(int(row), b.text(buffer[:0], b.numbers[i]))
+	}
+	b.rows, b.numbers = nil, nil
+}
+
+func (b *Builder) addText(row int, value []byte) {
 	for len(b.codes) < row {
 		b.codes = append(b.codes, Absent)
 	}
 	if len(value) > MaxValueBytes {
-		b.tooLong, b.mixed = true, true
+		b.tooLong = true
 		b.codes = append(b.codes, TooLong)
 		return
+	}
+	// Neighbours often have the same value.
+	if row > 0 {
+		if code := b.codes[row-1]; code >= First && string(b.dict[code-First]) == string(value) {
+			b.codes = append(b.codes, code)
+			return
+		}
 	}
 	code, ok := b.ids[string(value)]
 	if !ok {
@@ -37,37 +78,28 @@ func (b *Builder) Add(row int, value []byte, number float64, isNumber bool) {
 		b.dict = append(b.dict, kept)
 		b.ids[string(kept)] = code
 		b.bytes += len(kept) + 64
-		if b.mixed = b.mixed || !isNumber; b.mixed {
-			b.numbers = nil
-		} else {
-			b.numbers = append(b.numbers, number)
-		}
 	}
 	b.codes = append(b.codes, code)
 }
 
 // Bytes returns about how much memory the builder takes.
-func (b *Builder) Bytes() int { return b.bytes + 4*len(b.codes) + 8*len(b.numbers) }
+func (b *Builder) Bytes() int { return b.bytes + 4*len(b.codes) + 12*len(b.rows) }
 
 // Build returns the column of n rows.
 func (b *Builder) Build(n int) *Column {
-	for len(b.codes) < n {
-		b.codes = append(b.codes, Absent)
-	}
-	if b.mixed || len(b.dict) == 0 {
+	if b.mixed || len(b.rows) == 0 {
+		for len(b.codes) < n {
+			b.codes = append(b.codes, Absent)
+		}
 		return &Column{n: n, dict: b.dict, codes: pack(b.codes), tooLong: b.tooLong}
 	}
-	values := make([]float64, n)
-	var present Set
-	for row, code := range b.codes {
-		if code == Absent {
-			if present == nil {
-				present = FullSet(n)
-			}
-			present.Remove(row)
-			continue
-		}
-		values[row] = b.numbers[code-First]
+	if len(b.rows) == n {
+		return newNumbers(b.numbers, nil)
+	}
+	values, present := make([]float64, n), NewSet(n)
+	for i, row := range b.rows {
+		values[row] = b.numbers[i]
+		present.Add(int(row))
 	}
 	return newNumbers(values, present)
 }

@@ -16,7 +16,7 @@ type value []byte
 
 // build makes a column of values, as JSON texts.
 func build(values []value) *Column {
-	b := NewBuilder()
+	b := NewBuilder(rawjson.AppendNumber)
 	for row, v := range values {
 		if v == nil {
 			continue
@@ -79,6 +79,22 @@ func checkNumbers(t *testing.T, c *Column) {
 	if n != c.Len() {
 		t.Errorf("%d numbers, want %d", n, c.Len())
 	}
+}
+
+// Numbers may come without their texts, also before and behind what is no number.
+func TestNumbersWithoutTexts(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder(rawjson.AppendNumber)
+	b.Add(1, nil, 1.5, true)
+	b.Add(1, nil, 7, true) // has a value already
+	b.Add(2, nil, 1e21, true)
+	b.Add(4, []byte(`"x"`), 0, false)
+	b.Add(5, nil, 1.5, true)
+	check(t, b.Build(7), []value{nil, value("1.5"), value("1e+21"), nil, value(`"x"`), value("1.5"), nil})
+	b = NewBuilder(rawjson.AppendNumber)
+	b.Add(1, nil, 1.5, true)
+	b.Add(3, nil, -2, true)
+	check(t, b.Build(5), []value{nil, value("1.5"), nil, value("-2"), nil})
 }
 
 func TestColumn(t *testing.T) {

@@ -56,7 +56,7 @@ var columnJSON = []string{"metadata", "metrics", "feedback", "user_properties", 
 type ColumnValue struct {
 	Field string
 	Key   string // of a member of a JSON field, which is never empty; "" for other fields
-	Value []byte // JSON of a member, else text
+	Value []byte // JSON of a member, else text; nil for a number that is no member. It is valid during the call only
 	// IsNumber says that Number has the value whole: the value is its text.
 	Number   float64
 	IsNumber bool
@@ -65,24 +65,30 @@ type ColumnValue struct {
 // ColumnsOf calls f with the values of an event that are columns. The event must be as callers read it, but for inputs, outputs and
 // children, which are no columns, and without cold metadata. totals are those of the session of a session event.
 func ColumnsOf(e *event.Event, totals *event.SessionTotals, f func(v ColumnValue)) {
-	f(ColumnValue{Field: "event_type", Value: []byte(e.Type)})
+	buffer := make([]byte, 0, 64) // used again for each text
+	text := func(field, value string) {
+		buffer = append(buffer[:0], value...)
+		f(ColumnValue{Field: field, Value: buffer})
+	}
+	text("event_type", string(e.Type))
 	f(ColumnValue{Field: SessionColumn, Value: e.SessionID[:]})
-	f(ColumnValue{Field: "event_name", Value: []byte(e.Name)})
-	f(ColumnValue{Field: "source", Value: []byte(e.Source)})
+	text("event_name", e.Name)
+	text("source", e.Source)
 	if e.Error != nil && *e.Error != "" {
-		f(ColumnValue{Field: "error", Value: []byte(*e.Error)})
+		text("error", *e.Error)
 	}
 	number := func(name string, n float64) { f(numberColumn(name, n)) }
 	number("start_time", e.Start)
 	number("end_time", e.End)
 	number("duration", e.Duration)
+	var digits [32]byte
 	for _, field := range columnJSON {
 		for key, raw := range rawjson.Object(bucket(e, field)) {
 			if key == "" || rawjson.KindOf(raw) == 'n' {
 				continue // null is as good as absent; a path with an empty key is not decided by columns (memberInColumns)
 			}
 			v := ColumnValue{Field: field, Key: key, Value: raw}
-			if n, ok := rawjson.Number(raw); ok && string(rawjson.AppendNumber(nil, n)) == string(raw) {
+			if n, ok := rawjson.Number(raw); ok && string(rawjson.AppendNumber(digits[:0], n)) == string(raw) {
 				v.Number, v.IsNumber = n, true
 			}
 			f(v)
@@ -94,7 +100,7 @@ func ColumnsOf(e *event.Event, totals *event.SessionTotals, f func(v ColumnValue
 }
 
 func numberColumn(name string, n float64) ColumnValue {
-	return ColumnValue{Field: name, Value: rawjson.AppendNumber(nil, n), Number: n, IsNumber: true}
+	return ColumnValue{Field: name, Number: n, IsNumber: true}
 }
 
 // derivedColumns adds what a session event has of its session.

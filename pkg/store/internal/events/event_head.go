@@ -53,7 +53,9 @@ type head struct {
 
 	chunk *record.Chunk // nil: no payload
 	off   int
-	known bool // the id may be stored already; its payload is not in a chunk yet
+	// config is the configuration in the chunk.
+	config []byte
+	known  bool // the id may be stored already; its payload is not in a chunk yet
 	// priced is set if the store computed the cost of a new event.
 	priced bool
 }

@@ -211,7 +211,7 @@ func (g *eventGroup) addPayload(h *head) (bytes int) {
 		c = &record.Chunk{Day: h.day, Raw: record.RawBuffer(size)}
 		g.chunks = append(g.chunks, c)
 	}
-	h.chunk, h.off = c, len(c.Raw)
+	h.chunk, h.off, h.config = c, len(c.Raw), e.Config
 	c.Raw = record.Append(c.Raw, e, h.spill)
 	return len(c.Raw) - h.off
 }

@@ -130,6 +130,7 @@ func (w *writing) publish() {
 		w.s.pending.remove(k)
 	}
 	w.s.logCounts.add(w.logCounts)
+	w.s.configs.put(w.fresh)
 }
 
 type traceKey struct {

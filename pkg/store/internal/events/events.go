@@ -116,6 +116,7 @@ type Store struct {
 	online     online
 	chunks     *chunkCache
 	packs      *chunkCache // texts of whole packs
+	configs    *configKeep
 	columns    *segment.Cache
 	sealed     segmentGauges
 	traces     *lru.Cache[traceKey, traceRow]
@@ -146,6 +147,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		server:     uuid.NewString(),
 		chunks:     newChunkCache(chunkCacheBytes),
 		packs:      newChunkCache(packCacheBytes),
+		configs:    newConfigKeep(),
 		columns:    segment.NewCache(segmentCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},

@@ -39,6 +39,7 @@ func (s *Store) dropChunks(ctx context.Context, tx *Commit, ids ...int64) error 
 		// Dropped before the commit: if that fails, the chunk is read again when somebody asks for it.
 		for _, id := range group {
 			s.chunks.drop(id)
+			s.configs.drop(id)
 		}
 	}
 	for _, pack := range slices.Sorted(maps.Keys(gone)) {

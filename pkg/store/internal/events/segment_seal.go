@@ -265,12 +265,16 @@ type sealedRow struct {
 // sealedRows reads the next rows behind a place, as callers see them as far as columns hold them.
 func (s *Store) sealedRows(ctx context.Context, c sqldb.Conn, cond string, from, to int64, args []any) ([]sealedRow, error) {
 	var rows []sealedRow
+	var into []any
 	err := sqldb.Each(ctx, c, `SELECT e.seq, `+s.Columns()+`
 		FROM `+s.Dialect.FromBySeq()+`
 		WHERE `+cond+fmt.Sprintf(` ORDER BY e.seq LIMIT %d`, sealRows), append([]any{from, to}, args...), func(scan func(...any) error) error {
 		r := sealedRow{isRead: true}
 		var err error
-		r.Stored, err = ScanHead(func(columns ...any) error { return scan(append([]any{&r.seq}, columns...)...) })
+		r.Stored, err = ScanHead(func(columns ...any) error {
+			into = append(append(into[:0], &r.seq), columns...)
+			return scan(into...)
+		})
 		rows = append(rows, r)
 		return err
 	})
@@ -306,6 +310,9 @@ func (s *Store) sealedRows(ctx context.Context, c sqldb.Conn, cond string, from,
 // damaged leaves the event to those who read its row, who will say so.
 func (s *Store) fillForSegment(ctx context.Context, c sqldb.Conn, r *sealedRow) error {
 	if r.chunk == nil || (r.Spill&flagNoConfig != 0 && r.Spill&record.HeadFields == 0) {
+		return nil
+	}
+	if s.keptConfig(r) {
 		return nil
 	}
 	raw, err := s.chunk(ctx, c, r.Day, *r.chunk)

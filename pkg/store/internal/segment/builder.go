@@ -14,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Bounds of a segment.
@@ -117,7 +118,7 @@ func (b *Builder) column(field, key string) *column.Builder {
 			return nil
 		}
 		b.columns++
-		c = column.NewBuilder()
+		c = column.NewBuilder(rawjson.AppendNumber)
 		columns[name] = c
 	}
 	return c
