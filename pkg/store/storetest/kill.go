@@ -1,0 +1,103 @@
+package storetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// killDay is when Churn and CompareAnswers are, in days after the first of the random events: some of these are expired then.
+const killDay = 3
+
+func openKilled(t *testing.T, place Place) *env {
+	c := NewClock(arrival.Add(killDay * 24 * time.Hour))
+	return newEnv(t, place, store.Options{Now: c.Now})
+}
+
+// Churn stores, changes and deletes random events, seals them, builds the index anew, and removes what changing rules of retention do not
+// keep, all at once and until the process is killed. It calls ready once each has been done.
+func Churn(t *testing.T, place Place, seed uint64, ready func()) {
+	e := openKilled(t, place)
+	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 5))}
+	for range 4 {
+		r.change()
+	}
+	e.ok(e.s.Seal(e.ctx))
+	e.ok(e.churnRetention(rand.New(rand.NewPCG(seed, 6))))
+	go e.forever(func() error {
+		if err := e.s.Seal(e.ctx); err != nil {
+			return err
+		}
+		return e.s.RebuildIndex(e.ctx, e.project)
+	})
+	retention := rand.New(rand.NewPCG(seed, 7))
+	go e.forever(func() error { return e.churnRetention(retention) })
+	ready()
+	for {
+		r.change()
+		if r.rand.IntN(4) == 0 {
+			if err := e.s.DeleteSession(e.ctx, e.project, r.sessions[0]); fault.Of(err) != fault.NotFound { // it may have expired
+				e.ok(err)
+			}
+			r.sessions = r.sessions[1:]
+		}
+	}
+}
+
+// forever calls f again and again until it fails.
+func (e *env) forever(f func() error) {
+	for {
+		if err := f(); err != nil {
+			e.Error(err)
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// churnRetention sets a random rule, and removes what it does not keep.
+func (e *env) churnRetention(r *rand.Rand) error {
+	days, payload := int64(1+r.IntN(killDay)), int64(1)
+	if _, err := e.s.ChangeRetention(e.ctx, e.project, func(r *project.Retention) error {
+		*r = project.Retention{EventDays: &days, PayloadDays: &payload}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return e.s.Retain(e.ctx)
+}
+
+// CompareAnswers compares answers of segments with those of rows in what killed processes have left: as it is, once all is sealed, and
+// while the index is built anew.
+func CompareAnswers(t *testing.T, place Place, seed uint64) {
+	place.Exec(t, `DELETE FROM setting WHERE name = 'retention_lease'`) // which the killed process would keep for two minutes
+	e := openKilled(t, place)
+	_, err := e.s.ChangeRetention(e.ctx, e.project, func(r *project.Retention) error {
+		*r = project.Retention{}
+		return nil
+	})
+	e.ok(err)
+	e.retain() // waits for a pass that still knows the rule
+	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 8))}
+	n, err := e.s.EventCount(e.ctx, e.project)
+	e.ok(err)
+	e.Logf("%d events, %+v", n, e.index())
+	r.compareSome(12)
+	e.ok(e.s.Seal(e.ctx))
+	x := e.index()
+	e.equal("events in segments", n, x.Events)
+	e.equal("events in none", int64(0), x.UnsealedEvents)
+	e.equal("columns of no segment", 0, e.place.Count(e.T, `SELECT count(*) FROM segment_column WHERE segment_id NOT IN (SELECT id FROM segment)`))
+	r.compareSome(12)
+	e.ok(e.s.RebuildIndex(e.ctx, e.project))
+	r.compareSome(5)
+	e.built()
+	r.compareSome(5)
+	e.ok(e.s.Close(context.Background()))
+	checkEventCounts(t, place)
+}
