@@ -8,6 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/words"
 )
 
 // Block is a number of events as columns, by the names that ColumnsOf gives them. Its events are as callers read them: a session event
@@ -20,6 +21,8 @@ type Block interface {
 	Column(name string) (*column.Column, error)
 	// Partial reports whether there may be members of a JSON field of which the block has no column.
 	Partial(field string) bool
+	// Words returns the index of what its events have in inputs and outputs; nil if there is none.
+	Words() (*words.Index, error)
 }
 
 // Columns of fields that are no members of a JSON field have the field's name. A member's has the field's name, a dot, and the key.
@@ -137,13 +140,14 @@ func InColumns(fs []Filter) bool {
 	return true
 }
 
-// inColumns reports whether the condition's field is in columns, and nothing better than they leads to it: ids have indexes.
+// inColumns reports whether the condition's field is in columns, or an index of words leads to it, and nothing better than they does: ids
+// have indexes.
 func (c *cond) inColumns() bool {
 	switch c.root.kind {
 	case kindType, kindText, kindNumber, kindTotal, kindState:
 		return true
 	}
-	return c.memberInColumns()
+	return c.memberInColumns() || c.inWords()
 }
 
 func (c *cond) memberInColumns() bool {
@@ -201,42 +205,55 @@ func (f *Filter) matchBlock(b Block) (Decided, error) {
 }
 
 // matchBlock decides one condition. Its negation holds where the field is absent as well.
-func (c *cond) matchBlock(b Block) (Decided, error) {
-	n := b.Len()
-	d := Decided{column.NewSet(n), column.NewSet(n)}
-	v, err := c.valuesIn(b)
-	if err != nil {
-		return d, err
+func (c *cond) matchBlock(b Block) (d Decided, err error) {
+	if c.inWords() {
+		d, err = c.matchWords(b)
+	} else {
+		d, err = c.matchColumn(b)
 	}
-	switch {
-	case v.unknown:
-		d.Maybe.Fill(n)
-		return d, nil
-	case v.column == nil:
-	case v.column.IsNumeric():
-		c.matchNumbers(v.column, d.Match)
-	default:
-		yes := make([]bool, v.column.Codes())
-		for code := range yes {
-			yes[code] = c.positive(v.value(code))
-		}
-		v.column.EachCode(func(first int, codes []uint32) {
-			for i, code := range codes {
-				if yes[code] {
-					d.Match.Add(first + i)
-				} else if code == column.TooLong {
-					d.Maybe.Add(first + i)
-				}
-			}
-		})
-	}
-	if c.negate {
-		not := column.FullSet(n)
+	if err == nil && c.negate {
+		not := column.FullSet(b.Len())
 		not.AndNot(d.Match)
 		not.AndNot(d.Maybe)
 		d.Match = not
 	}
-	return d, nil
+	return d, err
+}
+
+// matchColumn decides a condition on a column, without its negation.
+func (c *cond) matchColumn(b Block) (Decided, error) {
+	d := Decided{column.NewSet(b.Len()), column.NewSet(b.Len())}
+	v, err := c.valuesIn(b)
+	switch {
+	case err != nil, v.column == nil && !v.unknown:
+	case v.unknown:
+		d.Maybe.Fill(b.Len())
+	case v.column.IsNumeric():
+		c.matchNumbers(v.column, d.Match)
+	default:
+		d = matchCodes(&v, c.positive)
+	}
+	return d, err
+}
+
+// matchCodes decides on a dictionary, once for each of its values.
+func matchCodes(v *blockValues, holds func(value fieldValue) bool) Decided {
+	n := v.column.Len()
+	d := Decided{column.NewSet(n), column.NewSet(n)}
+	yes := make([]bool, v.column.Codes())
+	for code := range yes {
+		yes[code] = holds(v.value(code))
+	}
+	v.column.EachCode(func(first int, codes []uint32) {
+		for i, code := range codes {
+			if yes[code] {
+				d.Match.Add(first + i)
+			} else if code == column.TooLong {
+				d.Maybe.Add(first + i)
+			}
+		}
+	})
+	return d
 }
 
 // matchNumbers adds the rows of a column of numbers for which the positive condition holds.

@@ -18,8 +18,8 @@ import (
 
 // The words of our SQL. Whatever else stands in a condition came from outside.
 var (
-	tokens = regexp.MustCompile(`'[^']*'|"[^"]*"|[A-Za-z_][A-Za-z0-9_]*|[?$]?[0-9]+|[^\sA-Za-z0-9_]`)
-	words  = strings.Fields(`e s j h event session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
+	tokens   = regexp.MustCompile(`'[^']*'|"[^"]*"|[A-Za-z_][A-Za-z0-9_]*|[?$]?[0-9]+|[^\sA-Za-z0-9_]`)
+	sqlWords = strings.Fields(`e s j h event session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
 		id project_id day event_id parent_id session_id session_rowid type name source error start_ms end_ms duration atom
 		metadata metrics feedback user_properties children_ids run_id user_id spill s num_events num_model_events num_costs cost total_tokens prompt_tokens completion_tokens
 		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each unhex value uuid ANY jsonb_path_query jsonb text float8
@@ -34,7 +34,7 @@ var (
 func foreign(condition string) string {
 	for _, tok := range tokens.FindAllString(condition, -1) {
 		switch c := tok[0]; {
-		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, tok == empty, tok == void, slices.Contains(words, tok):
+		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, tok == empty, tok == void, slices.Contains(sqlWords, tok):
 		case len(tok) < 8 && strings.Trim(strings.TrimLeft(tok, "?$"), "0123456789") == "" && (c == '?' || c == '$' || (c >= '0' && c <= '9')):
 		default:
 			return tok

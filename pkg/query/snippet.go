@@ -7,6 +7,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/words"
 )
 
 // Bounds of what an event's snippets show.
@@ -58,7 +59,7 @@ func (c *cond) snippets(e *event.Event, out []Snippet, seen map[string]bool) []S
 			return len(out) == MaxSnippets
 		}
 		end := 0
-		for word := range splitWords(text) {
+		for word := range words.Split(text) {
 			from := end + strings.Index(text[end:], word)
 			end = from + len(word)
 			if low := strings.ToLower(word); missing[low] {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/words"
 )
 
 // textField is the field of filters on all that an event says: its name, its error, and the strings at any depth of
@@ -23,7 +23,7 @@ const MaxWords = 32
 // setWords sets the words that an event's texts must have, in lower case and each once.
 func (c *cond) setWords() error {
 	seen := map[string]bool{}
-	for word := range splitWords(c.only().text) {
+	for word := range words.Split(c.only().text) {
 		if word = strings.ToLower(word); !seen[word] {
 			seen[word] = true
 			c.words = append(c.words, word)
@@ -78,7 +78,7 @@ func (c *cond) hasWords(e *event.Event) bool {
 		missing[word] = true
 	}
 	look := func(text string) bool {
-		for word := range splitWords(text) {
+		for word := range words.Split(text) {
 			delete(missing, strings.ToLower(word))
 			if len(missing) == 0 {
 				return true
@@ -90,13 +90,6 @@ func (c *cond) hasWords(e *event.Event) bool {
 		return true
 	}
 	return anyText(jsonValue(e.Inputs), look) || anyText(jsonValue(e.Outputs), look)
-}
-
-// splitWords iterates over the words of a text: runs of letters, digits and the marks that belong to them.
-func splitWords(text string) func(yield func(string) bool) {
-	return strings.FieldsFuncSeq(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-	})
 }
 
 // anyText reports whether v is a string for which f is true, or an object or array with such a string in it at any

@@ -30,6 +30,7 @@ var segmentTests = []test{
 	{"Segments/built anew", segmentsRebuilt},
 	{"Segments/built anew in the next process", segmentsRebuiltLater},
 	{"Segments/state", segmentsCounted},
+	{"Segments/words of a payload that is gone", segmentsWordsGone},
 }
 
 // comparisons returns how many answers are compared: SPANGROVE_COMPARISONS, by default 4,000, and fewer where the tests are to be short.
@@ -119,13 +120,15 @@ func (r *randomEvents) change() {
 	for range r.rand.IntN(6) {
 		x := r.events[r.rand.IntN(len(r.events))]
 		u := event.Update{EventID: x}
-		switch r.rand.IntN(4) {
+		switch r.rand.IntN(5) {
 		case 0:
 			u.Metadata = r.object()
 		case 1:
 			u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
 		case 2:
 			u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
+		case 3:
+			u.Outputs = r.payload()
 		default:
 			u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
 		}
@@ -158,11 +161,27 @@ func (r *randomEvents) incoming(session string) event.Incoming {
 	if r.rand.IntN(3) == 0 {
 		x.Metrics = text(`{"score":%v,"ok":%v}`, float64(r.rand.IntN(100))/100, r.rand.IntN(2) == 0)
 	}
-	if r.rand.IntN(4) == 0 {
-		x.Inputs, x.Outputs = raw(`{"q":"refund"}`), raw(`{"a":1}`)
+	if r.rand.IntN(2) == 0 {
+		x.Inputs = r.payload()
+	}
+	if r.rand.IntN(2) == 0 {
+		x.Outputs = r.payload()
 	}
 	x.Complete(arrival)
 	return x
+}
+
+// payload is inputs or outputs with texts that filters look for.
+func (r *randomEvents) payload() json.RawMessage {
+	var texts []string
+	for range 1 + r.rand.IntN(4) {
+		texts = append(texts, pick(r, randomTexts...))
+	}
+	raw, err := json.Marshal(map[string]any{
+		pick(r, "q", "answer", "refund"): strings.Join(texts, pick(r, " ", "\n", "", "/")), "list": []any{1, pick(r, randomTexts...), nil},
+	})
+	r.ok(err)
+	return raw
 }
 
 // object is a JSON object whose members are of any kind.
@@ -190,6 +209,15 @@ var (
 		"metadata.num_events", "metadata.has_feedback", "metadata.none", "config.model", "config.temperature", "config.nested.a", "metrics.score",
 		"metrics.ok", "feedback.rating", "user_properties.plan", "user_properties.user_id",
 	}
+	randomTextFields = []string{"inputs", "outputs", "text", "text", "inputs.q", "outputs.answer", "inputs.list", "outputs.list.1"}
+	randomTexts      = []string{
+		"refund", "Refund policy", "refunds", "größe", "退款政策在哪里", "أين أموالي", "🎉🎉", "timeout", "a", "!?", "12.5", "true",
+		strings.Repeat("0123456789abcdef", 6), strings.Repeat("iVBORw0KGgo", 30), "<b>\\\"x\"</b>", "search", "",
+	}
+	randomNeedles = []string{
+		"refund", "Refund", "fund", "refund policy", "policy refund", "REFUND", "größe", "öß", "政策", "款政策在", "أموالي", "🎉", "out", "a", "", "!", "12", "5 ", "true",
+		"cdef0123", strings.Repeat("0123456789abcdef", 3), "Rw0", "b>", `\\\"x`, "search", "nothing", "refund/Refund", "refund\\nrefund", "true refund 12",
+	}
 	randomValues = []string{
 		`"model"`, `"session"`, `"tool"`, `"search"`, `""`, `"timeout"`, `"x"`, `"suite"`, `5`, `"5"`, `0`, `1`, `"1"`, `2500`, `0.5`, `true`,
 		`"true"`, `false`, `"blue"`, `"lu"`, `"deep"`, `"flat"`, `"o3"`, `"pro"`, `"u1"`, `"2026-01-02T12:00:00Z"`, `1767355200000`, `"long long"`, `null`,
@@ -200,6 +228,10 @@ var (
 
 // filter is the JSON of one filter, which may be refused.
 func (r *randomEvents) filterText() string {
+	if r.rand.IntN(4) == 0 {
+		return fmt.Sprintf(`{"field":%q,"operator":%q,"value":"%s"}`, pick(r, randomTextFields...),
+			pick(r, "contains", "contains", "not contains", "matches words", "is", "is not", "exists"), pick(r, randomNeedles...))
+	}
 	operator, value := pick(r, randomOperators...), pick(r, randomValues...)
 	if operator == "is any of" {
 		value = "[" + value + "," + pick(r, randomValues...) + "]"
@@ -235,7 +267,7 @@ func (r *randomEvents) search() query.Search {
 		q.To = pointer(noon + float64(r.rand.IntN(3*86_400_000)))
 	}
 	if r.rand.IntN(3) == 0 {
-		q.Page, q.Continued = 1, true
+		q.Page, q.Continued, q.Uncounted = 1, true, r.rand.IntN(2) == 0
 	}
 	return q
 }
@@ -286,7 +318,10 @@ func (r *randomEvents) searchBy(ctx context.Context, q query.Search) (f found) {
 	if err != nil {
 		r.Fatalf("%s: %v", describe(&q), err)
 	}
-	f.Total, f.HasMore, f.Last = set.Total, set.HasMore, set.Last
+	f.HasMore, f.Last = set.HasMore, set.Last
+	if !q.Uncounted {
+		f.Total = set.Total
+	}
 	for i := range set.Events {
 		f.IDs = append(f.IDs, set.Events[i].ID)
 	}
@@ -410,21 +445,25 @@ func (r *randomEvents) sessionsBy(ctx context.Context, q query.SessionSearch) (f
 
 // segmentsDamaged damages what is stored of segments: answers stay the same, and the segments are built again.
 func segmentsDamaged(e *env) {
+	inMetadata := e.filter("metadata.tier", "is", "string", `"t3"`)
+	inInputs := e.filter("inputs", "contains", "string", `"word3"`)
 	for i, damage := range []string{
 		`UPDATE segment_column SET data = ` + e.place.Bytes("0102030405060708"),
+		`UPDATE segment_column SET data = ` + e.place.Bytes("0102030405060708") + ` WHERE number > 100000`,
+		`DELETE FROM segment_column WHERE number > 100000`,
 		`UPDATE segment SET header = ` + e.place.Bytes("01"),
 		`DELETE FROM segment_column`,
 	} {
 		for j := range 5 {
 			x := step("s", fmt.Sprintf("x%d.%d", i, j), float64(j))
-			x.Metadata = text(`{"tier":"t%d"}`, j)
+			x.Metadata, x.Inputs = text(`{"tier":"t%d"}`, j), text(`{"q":"word%d"}`, j)
 			e.put(x)
 		}
 		e.ok(e.s.Seal(e.ctx))
 		e.ok(e.s.Close(e.ctx)) // what is in memory is not damaged
 		e.place.Exec(e.T, damage)
 		e.open(optionsNone)
-		q := query.Search{Filters: []query.Filter{e.filter("metadata.tier", "is", "string", `"t3"`)}, Limit: 10, Page: 1}
+		q := query.Search{Filters: []query.Filter{inMetadata, inInputs}, Limit: 10, Page: 1}
 		set, err := e.s.Search(e.ctx, e.project, q)
 		e.ok(err)
 		e.equal(damage, i+1, set.Total)
@@ -458,4 +497,35 @@ func segmentsForget(e *env) {
 	e.reopen(optionsNone)
 	e.put(step("u", "z", 0))
 	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM event WHERE seq > (SELECT sealed_seq FROM segment_progress)`))
+}
+
+// segmentsWordsGone indexes words of payloads that expire then: neither their events nor the session that showed them are found any more,
+// although the index still has the words.
+func segmentsWordsGone(e *env) {
+	e.at(40)
+	e.put(start("s", "chat", 0, 10), spoken("s", "refund", 0), spoken("t", "refund b", 20*day))
+	e.ok(e.s.Seal(e.ctx))
+	e.equal("indexes of words", 1, e.place.Count(e.T, `SELECT count(*) FROM segment WHERE words`))
+	search := func() []uuid.UUID {
+		q := query.Search{Filters: []query.Filter{e.filter("inputs", "contains", "string", `"refund"`)}, Limit: 10, Page: 1}
+		got, want := e.idsOf(e.ctx, q), e.idsOf(events.FromRows(e.ctx), q)
+		e.equal("found by rows and by segments", want, got)
+		return got
+	}
+	// Session t is implicit, and shows what its event has.
+	e.equal("events before", 4, len(search()))
+	e.keep("payload_days", 30)
+	e.retain()
+	e.equal("events after", 2, len(search()))
+}
+
+// idsOf returns the ids of the events that a search finds.
+func (e *env) idsOf(ctx context.Context, q query.Search) (ids []uuid.UUID) {
+	e.Helper()
+	set, err := e.s.Search(ctx, e.project, q)
+	e.ok(err)
+	for i := range set.Events {
+		ids = append(ids, set.Events[i].ID)
+	}
+	return ids
 }

@@ -17,7 +17,7 @@ func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Cha
 	if !c.InColumns() {
 		return nil, s.byRows(ctx, rowsByFields), nil
 	}
-	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(c.Filters), func(v *segmentView) error {
 		plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, earliest)
 		sums := query.NewChartSums(c, &plan, nil)
 		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*query.BlockSums, error) {

@@ -22,8 +22,10 @@ import (
 const (
 	// looseRows is how many rows are read and looked at together.
 	looseRows = 500
-	// maxLoose is how many events of segments may have to be read one by one; a question for more is answered from rows altogether.
-	maxLoose = 20_000
+	// maxLoose is how many events of segments may have to be read one by one; a question for more is answered from rows altogether. One that
+	// looks for a text in payloads may have to read more of them, since rows alone would need all: maxLoosePayloads, 20 bytes each.
+	maxLoose         = 20_000
+	maxLoosePayloads = 1_000_000
 	// looseRange is about how many rows of a segment without columns are in memory at once.
 	looseRange = 8192
 	// maxWaiting is which share of a project's events may be in segments without columns, if there are more than maxLoose of them, as a
@@ -40,6 +42,7 @@ type segmentView struct {
 	s        *Store
 	project  int64
 	sealed   int64
+	maxLoose int
 	segments []segment.Segment // with columns, by place
 	ranges   [][2]int64        // places of those without, whose rows are read
 	stale    []int64           // places of the events that have changed, in order
@@ -61,8 +64,8 @@ func FromRows(ctx context.Context) context.Context { return context.WithValue(ct
 type fromRows struct{}
 
 // inSegments calls f with a view of a project's segments. It reports whether f has answered: not if there are no segments or f says so
-// (errNotInSegments), nor if a segment turns out to be damaged, which is built again then.
-func (s *Store) inSegments(ctx context.Context, project int64, f func(v *segmentView) error) (answered bool, err error) {
+// (errNotInSegments), nor if a segment turns out to be damaged, which is built again then. payloads says that the question looks at payloads.
+func (s *Store) inSegments(ctx context.Context, project int64, payloads bool, f func(v *segmentView) error) (answered bool, err error) {
 	if ctx.Value(fromRows{}) != nil {
 		return false, nil
 	}
@@ -73,7 +76,10 @@ func (s *Store) inSegments(ctx context.Context, project int64, f func(v *segment
 	}
 	var v *segmentView
 	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
-		v = &segmentView{s: s, project: project, conn: c}
+		v = &segmentView{s: s, project: project, conn: c, maxLoose: maxLoose}
+		if payloads {
+			v.maxLoose = maxLoosePayloads
+		}
 		if err := v.open(ctx); err != nil {
 			return err
 		}
@@ -127,12 +133,12 @@ func (v *segmentView) open(ctx context.Context) error {
 		return err
 	}
 	built, waiting := 0, 0
-	err := sqldb.Each(ctx, v.conn, `SELECT id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
+	err := sqldb.Each(ctx, v.conn, `SELECT id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL, words
 		FROM segment
 		WHERE project_id = $1
 		ORDER BY first_seq`, []any{v.project}, func(scan func(...any) error) error {
 		var x segment.Segment
-		if err := scan(&x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader); err != nil {
+		if err := scan(&x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader, &x.HasWords); err != nil {
 			return err
 		}
 		if x.HasHeader {
@@ -169,7 +175,7 @@ func (v *segmentView) open(ctx context.Context) error {
 			if !gone && !v.inRange(seq) {
 				v.keys = append(v.keys, k)
 			}
-			if len(v.keys) > maxLoose {
+			if len(v.keys) > v.maxLoose {
 				return goByRows(rowsLoose)
 			}
 			return nil
@@ -292,7 +298,7 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 	if d.Maybe.Empty() {
 		return nil
 	}
-	if len(v.keys)+d.Maybe.Count() > maxLoose {
+	if len(v.keys)+d.Maybe.Count() > v.maxLoose {
 		return goByRows(rowsLoose)
 	}
 	ids, err := b.IDs()
@@ -318,8 +324,7 @@ func (v *segmentView) eachLoose(ctx context.Context, q *query.Search, needPayloa
 	narrowed := *q
 	narrowed.Filters = query.OfEvents(q.Filters) // the reader decides all of them
 	plan := query.CompileSearch(b, v.project, &narrowed)
-	look := &looseReader{v: v, q: q, match: query.NewMatcher(q.Filters), reads: plan.Reads, f: f,
-		needPayload: needPayload || query.NeedPayload(q.Filters)}
+	look := newLooseReader(v, q, needPayload, f)
 	n := len(b.Args())
 	columns := `SELECT ` + v.s.Columns() + ` FROM `
 	for _, r := range append(v.ranges, [2]int64{v.sealed + 1, 1<<63 - 1}) {
@@ -328,16 +333,21 @@ func (v *segmentView) eachLoose(ctx context.Context, q *query.Search, needPayloa
 			return err
 		}
 	}
-	byDay := map[int32][]uuid.UUID{}
-	for _, k := range v.keys {
+	return look.readKeys(ctx, v.keys)
+}
+
+// readKeys reads events by their keys.
+func (l *looseReader) readKeys(ctx context.Context, keys []eventKey) error {
+	v, byDay := l.v, map[int32][]uuid.UUID{}
+	for _, k := range keys {
 		byDay[k.day] = append(byDay[k.day], k.id)
 	}
 	for day, ids := range byDay {
 		for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
 			cond, args := v.conn.AnyID("e.event_id", 4, group)
 			// An event that was deleted and stored again has another place behind those that are sealed.
-			text := columns + v.s.Dialect.From() + ` WHERE e.project_id = $1 AND e.day = $2 AND e.seq <= $3 AND ` + cond
-			if err := look.read(ctx, text, append([]any{v.project, day, v.sealed}, args...)); err != nil {
+			text := `SELECT ` + v.s.Columns() + ` FROM ` + v.s.Dialect.From() + ` WHERE e.project_id = $1 AND e.day = $2 AND e.seq <= $3 AND ` + cond
+			if err := l.read(ctx, text, append([]any{v.project, day, v.sealed}, args...)); err != nil {
 				return err
 			}
 		}
@@ -357,9 +367,12 @@ type looseReader struct {
 	v           *segmentView
 	q           *query.Search
 	match       query.Matcher
-	reads       uint32
 	needPayload bool
 	f           func(l *looseEvent) error
+}
+
+func newLooseReader(v *segmentView, q *query.Search, needPayload bool, f func(l *looseEvent) error) *looseReader {
+	return &looseReader{v: v, q: q, match: query.NewMatcher(q.Filters), f: f, needPayload: needPayload || query.NeedPayload(q.Filters)}
 }
 
 // read looks at the rows of a statement, looseRows at a time.
@@ -394,21 +407,20 @@ func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range rows {
+	list := &eventList{s: l.v.s, project: l.v.project, rows: rows, rolls: rolls}
+	for i, r := range rows {
 		if (l.q.From != nil && r.Start < *l.q.From) || (l.q.To != nil && r.Start > *l.q.To) {
 			continue
 		}
-		whole := *r
-		if l.needPayload || uint32(r.Spill)&record.HeadFields != 0 {
-			if err := l.v.s.payload(ctx, &whole); err != nil {
-				return err
-			}
+		e, ok, err := l.asRead(ctx, list, i)
+		if err != nil {
+			return err
 		}
-		e := whole.Event
-		e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+		if !ok {
+			continue
+		}
 		match, loose := l.match, &looseEvent{Stored: r, event: &e}
 		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
-			roll.show(&e)
 			loose.totals = roll.sessionTotals()
 			match = match.OfSession(loose.totals)
 		}
@@ -420,4 +432,25 @@ func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
 		}
 	}
 	return nil
+}
+
+// asRead returns an event of a list as callers see it, without payload if nobody asks for it; not ok if it is gone.
+func (l *looseReader) asRead(ctx context.Context, list *eventList, i int) (e event.Event, ok bool, err error) {
+	r := list.rows[i]
+	if l.needPayload {
+		list.prefetch(ctx, i)
+		return list.asRead(ctx, i)
+	}
+	whole := *r
+	if uint32(r.Spill)&record.HeadFields != 0 {
+		if err := l.v.s.payload(ctx, &whole); err != nil {
+			return e, false, err
+		}
+	}
+	e = whole.Event
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	if roll := list.rolls[r.ID]; roll != nil && r.IsSession() {
+		roll.show(&e)
+	}
+	return e, true, nil
 }

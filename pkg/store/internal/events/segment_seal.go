@@ -51,6 +51,7 @@ const segmentLock = "segments"
 // sealing builds segments until ctx ends. While events come in it waits for sealEvents of them; once none came for sealEvery, it seals all.
 func (s *Store) sealing(ctx context.Context) {
 	last, since := int64(-1), time.Now()
+	index := &wordIndexer{s: s}
 	for s.sealPause(ctx) {
 		now, err := s.bulk.lastSeq(ctx)
 		if now != last {
@@ -58,6 +59,9 @@ func (s *Store) sealing(ctx context.Context) {
 		}
 		if err == nil {
 			err = s.sealSome(ctx, now, time.Since(since) >= sealEvery, func() bool { return len(s.sealKick) > 0 })
+		}
+		if err == nil {
+			err = index.run(ctx, time.Since(since) >= sealEvery)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("build segments", zap.Error(err))
@@ -115,13 +119,23 @@ func (s *Store) sealDue(ctx context.Context, last int64, idle bool) error {
 	return ctx.Err()
 }
 
-// Seal builds segments of all events that are stored by now.
+// Seal builds segments of all events that are stored by now, and their indexes of words.
 func (s *Store) Seal(ctx context.Context) error {
 	last, err := s.bulk.lastSeq(ctx)
 	if err != nil {
 		return err
 	}
-	return s.sealSome(sqldb.Patiently(ctx), last, true, func() bool { return false })
+	ctx = sqldb.Patiently(ctx)
+	if err := s.sealSome(ctx, last, true, func() bool { return false }); err != nil {
+		return err
+	}
+	list, err := s.withoutWords(ctx)
+	for i := range list {
+		if err == nil {
+			err = s.indexWords(ctx, &list[i])
+		}
+	}
+	return err
 }
 
 func (s *Store) sealedSeq(ctx context.Context) (sealed int64, err error) {
@@ -202,10 +216,17 @@ func (s *Store) insertSegments(ctx context.Context, tx *Commit, list []builtSegm
 			[]any{b.project, b.FirstSeq, b.LastSeq, b.Events, b.FirstMS, b.LastMS, b.Header}, &id); err != nil {
 			return err
 		}
-		for _, c := range b.Columns {
-			if _, err := tx.Exec(ctx, `INSERT INTO segment_column(segment_id, number, data) VALUES ($1, $2, $3)`, id, c.Number, c.Data); err != nil {
-				return err
-			}
+		if err := insertColumns(ctx, tx, id, b.Columns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func insertColumns(ctx context.Context, tx *Commit, id int64, columns []segment.Column) error {
+	for _, c := range columns {
+		if _, err := tx.Exec(ctx, `INSERT INTO segment_column(segment_id, number, data) VALUES ($1, $2, $3)`, id, c.Number, c.Data); err != nil {
+			return err
 		}
 	}
 	return nil

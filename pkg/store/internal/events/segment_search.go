@@ -13,6 +13,9 @@ import (
 // maxIndexedPage is the last row of a page without filters that is read by the index of starts.
 const maxIndexedPage = 2000
 
+// earlyKeys is from how many rows on a search that is not counted reads them before it looks at further segments.
+const earlyKeys = 50
+
 // searchesSegments reports whether a search is answered from segments if there are any: columns must decide all filters, and no index may
 // lead to the answer at once.
 func (s *Store) searchesSegments(ctx context.Context, projectID int64, q *query.Search, offset int) (bool, error) {
@@ -46,7 +49,7 @@ type segmentSearch struct {
 
 // searchSegments returns the best places of a search, and the number of all events that match. It reports whether there was an answer.
 func (s *Store) searchSegments(ctx context.Context, projectID int64, q *query.Search, keep int) (best []EventPlace, total int, ok bool, err error) {
-	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters), func(v *segmentView) error {
 		x := &segmentSearch{v: v, q: q, keep: keep, top: eventPlaces{ascending: q.Ascending}}
 		if err := x.run(ctx); err != nil {
 			return err
@@ -66,35 +69,66 @@ func (x *segmentSearch) run(ctx context.Context) error {
 		}
 		return cmp.Compare(b.LastMS, a.LastMS)
 	})
-	err := eachSegment(ctx, x.v, list, func(b *segment.Block) (query.Decided, error) { return x.v.match(b, x.q) }, x.add)
+	err := eachSegment(ctx, x.v, list, func(b *segment.Block) (query.Decided, error) { return x.v.match(b, x.q) },
+		func(b *segment.Block, d query.Decided) (more bool, err error) {
+			if x.isFull(b) {
+				return false, nil
+			}
+			if err := x.add(b, d); err != nil {
+				return false, err
+			}
+			return true, x.readEarly(ctx)
+		})
 	if err != nil {
 		return err
 	}
-	return x.v.eachLoose(ctx, x.q, false, func(l *looseEvent) error {
-		x.total++
-		x.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event), ID: l.ID}, l.Day})
+	return x.v.eachLoose(ctx, x.q, false, x.addLoose)
+}
+
+// addLoose adds an event that was read from its row.
+func (x *segmentSearch) addLoose(l *looseEvent) error {
+	x.total++
+	x.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event), ID: l.ID}, l.Day})
+	return nil
+}
+
+// isFull reports whether neither a segment nor one behind it in the order of the search can change the answer.
+func (x *segmentSearch) isFull(b *segment.Block) bool {
+	if !x.q.Uncounted || x.q.Sort.Column() != "e.start_ms" || x.top.Len() < x.keep || x.keep == 0 {
+		return false
+	}
+	worst := x.top.list[0].Value
+	return (x.q.Ascending && b.FirstMS > worst) || (!x.q.Ascending && b.LastMS < worst)
+}
+
+// readEarly reads the rows that a search which nobody counts has to look at so far: they may fill the page, and spare it all other segments.
+func (x *segmentSearch) readEarly(ctx context.Context) error {
+	if !x.q.Uncounted || x.q.Sort.Column() != "e.start_ms" || len(x.v.keys) < earlyKeys {
 		return nil
-	})
+	}
+	keys := x.v.keys
+	x.v.keys = nil
+	return newLooseReader(x.v, x.q, false, x.addLoose).readKeys(ctx, keys)
 }
 
 // add adds the events of a segment.
-func (x *segmentSearch) add(b *segment.Block, d query.Decided) (more bool, err error) {
+func (x *segmentSearch) add(b *segment.Block, d query.Decided) error {
 	n := d.Match.Count()
 	x.total += n
 	if n > 0 && x.mayHold(b) {
 		values, err := x.q.Sort.SortValuesOf(b)
 		if err != nil {
-			return false, err
+			return err
 		}
 		values.Maybe.And(d.Match)
 		d.Match.AndNot(values.Maybe)
 		d.Maybe.Or(values.Maybe)
 		x.total -= values.Maybe.Count()
 		if err := x.addPlaces(b, d, values.Values); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, x.v.addLoose(b, d)
+	return x.v.addLoose(b, d)
 }
 
 // mayHold reports whether a segment may hold a place of the page.

@@ -35,7 +35,7 @@ func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *quer
 	if !q.InColumns() {
 		return nil, 0, s.byRows(ctx, rowsByFields), nil
 	}
-	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters) || query.NeedPayload(q.EventFilters), func(v *segmentView) error {
 		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), keep: keep, top: eventPlaces{ascending: q.Ascending}}
 		if err := x.findSessions(ctx); err != nil {
 			return err

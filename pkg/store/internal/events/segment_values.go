@@ -19,7 +19,7 @@ func (s *Store) valuesInSegments(ctx context.Context, projectID int64, q *query.
 	if !q.InColumns() {
 		return nil, s.byRows(ctx, rowsByFields), nil
 	}
-	ok, err = s.inSegments(ctx, projectID, func(v *segmentView) error {
+	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Search.Filters), func(v *segmentView) error {
 		counts := query.NewValueCounts(q)
 		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (query.BlockCounts, error) {
 			d, err := v.match(b, &q.Search)

@@ -17,6 +17,7 @@ type Segment struct {
 	Events            int
 	FirstMS, LastMS   float64
 	HasHeader         bool // else its events must be read from their rows
+	HasWords          bool // it has an index of words
 }
 
 // Source reads what is stored of a segment: its header, and its columns by number.
@@ -73,11 +74,7 @@ func (b *Block) Column(name string) (*column.Column, error) {
 	if !ok {
 		return nil, nil
 	}
-	v, err := b.cache.get(key{b.ID, number}, func() (any, int, error) {
-		data, err := b.source.Column(b.ctx, b.ID, number)
-		if err != nil {
-			return nil, 0, err
-		}
+	return load(b, number, func(data []byte) (*column.Column, int, error) {
 		c, err := column.Decode(data)
 		if err != nil {
 			return nil, 0, err
@@ -87,10 +84,6 @@ func (b *Block) Column(name string) (*column.Column, error) {
 		}
 		return c, c.Bytes(), nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v.(*column.Column), nil
 }
 
 // must returns a column that every segment has.
@@ -110,21 +103,13 @@ func (ids IDs) Of(row int) uuid.UUID { return idOf(ids, row) }
 
 // IDs returns the ids of its events.
 func (b *Block) IDs() (IDs, error) {
-	v, err := b.cache.get(key{b.ID, idNumber}, func() (any, int, error) {
-		data, err := b.source.Column(b.ctx, b.ID, idNumber)
-		if err != nil {
-			return nil, 0, err
-		}
+	return load(b, idNumber, func(data []byte) (IDs, int, error) {
 		raw, err := column.Open(data)
 		if err == nil && len(raw) != 16*b.Len() {
 			err = column.ErrDamaged
 		}
 		return IDs(raw), len(raw), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v.(IDs), nil
 }
 
 // Day returns the day of the key of a row.
