@@ -214,16 +214,17 @@ func (s *ProjectService) ListUsage(ctx context.Context, p Page) (*UsageList, err
 // Index is what a project has in segments, which answer searches and charts. Events that wait, are not sealed or have changed are read
 // from rows instead.
 type Index struct {
-	ProjectID       string `json:"project_id"`
-	Name            string `json:"name"`
-	Rebuilding      bool   `json:"rebuilding"` // segments wait to be built anew
-	Segments        int64  `json:"segments"`
-	Events          int64  `json:"events"` // in segments, session events among them
-	WaitingSegments int64  `json:"waiting_segments"`
-	WaitingEvents   int64  `json:"waiting_events"`
-	UnsealedEvents  int64  `json:"unsealed_events"` // that came after the last segment
-	ChangedEvents   int64  `json:"changed_events"`  // changed or deleted since their segment was built
-	Bytes           int64  `json:"bytes"`
+	ProjectID         string `json:"project_id"`
+	Name              string `json:"name"`
+	Rebuilding        bool   `json:"rebuilding"` // segments wait to be built anew
+	Segments          int64  `json:"segments"`
+	Events            int64  `json:"events"` // in segments, session events among them
+	WaitingSegments   int64  `json:"waiting_segments"`
+	WaitingEvents     int64  `json:"waiting_events"`
+	UnsealedEvents    int64  `json:"unsealed_events"`     // that came after the last segment
+	ChangedEvents     int64  `json:"changed_events"`      // changed or deleted since their segment was built
+	WaitingTextEvents int64  `json:"waiting_text_events"` // in segments that wait for an index of words
+	Bytes             int64  `json:"bytes"`
 }
 
 // Index counts what a project has in segments.

@@ -19,6 +19,7 @@ func IndexAnswer(p *project.Project, x *project.Index) json.RawMessage {
 	b.Int("waiting_events", x.WaitingEvents)
 	b.Int("unsealed_events", x.UnsealedEvents)
 	b.Int("changed_events", x.ChangedEvents)
+	b.Int("waiting_text_events", x.WaitingTextEvents)
 	b.Int("bytes", x.Bytes)
 	return b.Bytes()
 }

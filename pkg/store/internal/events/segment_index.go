@@ -43,9 +43,10 @@ func (s *Store) indexState(ctx context.Context, c sqldb.Conn, projectID int64) (
 			CAST(coalesce(sum(num_events), 0) AS bigint),
 			count(*) - count(header),
 			CAST(coalesce(sum(CASE WHEN header IS NULL THEN num_events END), 0) AS bigint),
+			CAST(coalesce(sum(CASE WHEN header IS NULL OR NOT words THEN num_events END), 0) AS bigint),
 			CAST(coalesce(sum(octet_length(header)), 0) AS bigint)
 		FROM segment
-		WHERE project_id = $1`, []any{projectID}, &x.Segments, &x.Events, &x.WaitingSegments, &x.WaitingEvents, &headers)
+		WHERE project_id = $1`, []any{projectID}, &x.Segments, &x.Events, &x.WaitingSegments, &x.WaitingEvents, &x.WaitingTextEvents, &headers)
 	if err != nil {
 		return x, err
 	}
