@@ -63,9 +63,9 @@ func TestSegmentTelemetry(t *testing.T) {
 		}
 		projectID = p.ID
 	}
-	search := func(field string) {
+	search := func(field, operator string) {
 		t.Helper()
-		filters, err := query.ParseFilters([]byte(`[{"field":"`+field+`","operator":"is","type":"string","value":"x"}]`), "filters")
+		filters, err := query.ParseFilters([]byte(`[{"field":"`+field+`","operator":"`+operator+`","type":"string","value":"x"}]`), "filters")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,16 +88,16 @@ func TestSegmentTelemetry(t *testing.T) {
 		}
 	}
 	open()
-	search("metadata.tier")
+	search("metadata.tier", "is")
 	if err := s.Put(t.Context(), projectID, event.Batch{Events: marked("x", uuid.New(), 20)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	search("metadata.tier")
-	search("inputs.x")
-	search("session_id")
+	search("metadata.tier", "is")
+	search("inputs.x", "exists")
+	search("session_id", "is")
 	check("of a sealed store", map[string]int64{
 		"spangrove_store_segments": 1, "spangrove_store_segments_waiting": 0, "spangrove_store_segment_events_unsealed": 0,
 		"spangrove_store_segments_damaged": 0, "spangrove_store_segment_build_seconds": 1, "spangrove_store_segment_idle_seconds": 0,
@@ -108,11 +108,11 @@ func TestSegmentTelemetry(t *testing.T) {
 	}
 	place.Exec(t, `UPDATE segment SET header = x'01'`)
 	open()
-	search("metadata.tier")
+	search("metadata.tier", "is")
 	if err := s.Seal(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	search("metadata.tier")
+	search("metadata.tier", "is")
 	check("of one that was damaged", map[string]int64{
 		"spangrove_store_segments_damaged": 1, "spangrove_store_segment_build_seconds": 1, "spangrove_store_segments_waiting": 0,
 	}, map[string]int64{"rows damaged": 1, "segments ": 1})
