@@ -139,6 +139,11 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 		place = nil
 	}
 	after, args := c.s.afterPlace(c.b.Args(), value, place, c.q.Ascending)
+	limit := ""
+	if placed && !c.undecided && !c.some {
+		// PostgreSQL would otherwise choose the fastest way to all rows, and sort them. One more tells whether there are more.
+		limit = fmt.Sprintf(" LIMIT %d", c.q.Limit+1)
+	}
 	// rest is for rows of which the database has decided all but Residual, all for those that lack a field in their head.
 	rest := decision{query.NewMatcher(c.plan.Residual), query.NeedPayload(c.plan.Residual), query.Needle(c.plan.Residual)}
 	all := decision{query.NewMatcher(c.q.Filters), true, nil}
@@ -160,7 +165,7 @@ func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t
 			%s
 		FROM %s
 		WHERE %s
-		ORDER BY %s %s, e.event_id %s`, c.s.Columns(), value, c.s.Dialect.FromSessions(), c.plan.Candidates+after, value, direction, direction), args,
+		ORDER BY %s %s, e.event_id %s%s`, c.s.Columns(), value, c.s.Dialect.FromSessions(), c.plan.Candidates+after, value, direction, direction, limit), args,
 		func(scan func(...any) error) error {
 			var t event.SessionTotals
 			var costs, implicit int64
