@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,13 +43,17 @@ var errTaken = errors.New("another server has taken over")
 
 // retention is what the passes of this process need.
 type retention struct {
-	kick chan struct{} // holds one: a rule was changed
-	name string        // of this process in a lease
-	pass chan struct{} // one place: held by the pass that runs
+	kick  chan struct{} // holds one: a rule was changed
+	name  string        // of this process in a lease
+	pass  chan struct{} // one place: held by the pass that runs
+	asked atomic.Int64  // passes that were asked for
+	done  int64         // the value of asked when the last pass began, for the one that runs
 }
 
 func newRetention() *retention {
-	return &retention{kick: make(chan struct{}, 1), name: rand.Text(), pass: make(chan struct{}, 1)}
+	r := &retention{kick: make(chan struct{}, 1), name: rand.Text(), pass: make(chan struct{}, 1)}
+	r.asked.Store(1) // one when the store is opened
+	return r
 }
 
 // DefaultRetention returns the rule of projects that set none of their own.
@@ -85,6 +90,7 @@ func (s *Store) ChangeRetention(ctx context.Context, projectID int64, change fun
 	})
 	if err == nil {
 		s.events.RetentionChanged(projectID)
+		s.retention.asked.Add(1)
 		select {
 		case s.retention.kick <- struct{}{}:
 		default:
@@ -120,7 +126,7 @@ func readRetention(text string) (own project.Retention, err error) {
 func (s *Store) retaining(ctx context.Context) {
 	for {
 		wait := time.NewTimer(retentionEvery)
-		if err := s.Retain(ctx); err != nil && ctx.Err() == nil {
+		if err := s.retainAsked(ctx, false); err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("remove what the rules of retention do not keep", zap.Error(err))
 			wait.Reset(retentionRetry)
 		}
@@ -128,6 +134,7 @@ func (s *Store) retaining(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.retention.kick:
 		case <-wait.C:
+			s.retention.asked.Add(1)
 		}
 		wait.Stop()
 		if ctx.Err() != nil {
@@ -138,13 +145,21 @@ func (s *Store) retaining(ctx context.Context) {
 
 // Retain removes what the rules of all projects do not keep now; nothing if another server is at it. A project whose
 // pass fails does not keep the others from theirs.
-func (s *Store) Retain(ctx context.Context) error {
+func (s *Store) Retain(ctx context.Context) error { return s.retainAsked(ctx, true) }
+
+// retainAsked is Retain, but does nothing if all passes that were asked for are done by one that began later, unless always is set.
+func (s *Store) retainAsked(ctx context.Context, always bool) error {
 	select {
 	case s.retention.pass <- struct{}{}:
 		defer func() { <-s.retention.pass }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	asked := s.retention.asked.Load()
+	if !always && s.retention.done == asked {
+		return nil
+	}
+	s.retention.done = asked
 	rules, err := s.retentionRules(ctx)
 	if err != nil || len(rules) == 0 {
 		return sqldb.WrapError(s.db, err, "read the rules of retention")
