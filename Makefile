@@ -37,6 +37,12 @@ api-test: build ## requests made up from openapi.yaml, on both databases
 	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'Schemathesis|Scenarios' ./e2e
 
+web-test: build ## the pages in a browser (Chromium), on both databases
+	e2e/sdk/install.sh $(SDK)
+	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
+	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run '^TestWeb' ./e2e
+
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
 	go vet ./...
@@ -61,7 +67,7 @@ generate: ## generated files, from builder-config.yaml and the mapping tables
 check: ## what CI runs
 	.ci/run
 
-check-all: check sdk-test api-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, SQLite under the race detector, every fuzz target
+check-all: check sdk-test api-test web-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, SQLite under the race detector, every fuzz target
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz
@@ -69,4 +75,4 @@ check-all: check sdk-test api-test ## and what CI has no time for: all suites on
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build test test-postgres race e2e sdk-test api-test web-test lint fuzz bench bench-scale generate check check-all clean

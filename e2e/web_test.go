@@ -61,7 +61,7 @@ func TestWebModels(t *testing.T) {
 // The pages in a real browser: sign-in, lists, filters, all readings of a session, ten thousand events, ten megabytes, and hostile
 // text, without an error, without a request to anybody else, and without a serious flaw of accessibility.
 func TestWebPages(t *testing.T) {
-	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
 		sendSamples(t, srv)
 		env := append(

@@ -37,13 +37,16 @@ func EachStore(t *testing.T, f func(t *testing.T, st Store)) {
 	}
 }
 
-// OneStore runs f as a subtest on the named database, and on the others as well if SPANGROVE_E2E_ALL is set. It is for
-// suites of other people that take minutes and test the API more than the database.
+// AllStores reports whether suites that take minutes are to run on every database, and in full: SPANGROVE_E2E_ALL is set.
+func AllStores() bool { return os.Getenv("SPANGROVE_E2E_ALL") != "" }
+
+// OneStore runs f as a subtest on the named database, and on the others as well with AllStores. It is for
+// suites that take minutes and test the API more than the database.
 func OneStore(t *testing.T, name string, f func(t *testing.T, st Store)) {
 	t.Helper()
 	Require(t)
 	for _, st := range Stores {
-		if st.Name == name || os.Getenv("SPANGROVE_E2E_ALL") != "" {
+		if st.Name == name || AllStores() {
 			t.Run(st.Name, func(t *testing.T) { f(t, st) })
 		}
 	}
