@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/spangrove/spangrove/pkg/column"
@@ -11,7 +12,31 @@ func (c *Chart) InColumns() bool {
 	return InColumns(c.Filters) && (c.Group == nil || c.Group.InColumns()) && (c.Aggregation == Count || c.Metric.InColumns())
 }
 
-// BlockSums are the sums of a chart over the events of a block.
+// BlockKey identifies what SumBlock makes of a block, but for the events that are found: sums with the same key are the same.
+func (a *ChartSums) BlockKey() string {
+	group, metric := "", ""
+	if a.chart.Group != nil {
+		group = a.chart.Group.key()
+	}
+	if a.chart.Aggregation != Count {
+		metric = a.plan.metric.key()
+	}
+	return fmt.Sprintf("%s|%v|%v|%v|%q|%q", a.chart.Aggregation, a.plan.size, a.plan.origin, a.plan.totals, group, metric)
+}
+
+// Bytes returns about how much memory the sums take.
+func (s *BlockSums) Bytes() int {
+	size := 100 + 8*len(s.Maybe)
+	for i := range s.cells {
+		size += 80 + 8*cap(s.cells[i].values)
+		if g := s.cells[i].group; g != nil {
+			size += len(*g)
+		}
+	}
+	return size
+}
+
+// BlockSums are the sums of a chart over the events of a block. They are not changed once they are made.
 type BlockSums struct {
 	cells []blockCell
 	// Maybe are events that must be read and added one by one.
@@ -30,40 +55,49 @@ const denseCells = 1 << 16
 // SumBlock sums up the events of a block that a search has found. It changes nothing of a, so that several blocks may be summed up at once.
 func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
 	sums := &BlockSums{Maybe: found.Maybe}
-	match := found.Match
+	if err := sums.add(a, b, found.Match); err != nil {
+		return nil, err
+	}
+	if sums.Maybe.Empty() {
+		sums.Maybe = nil
+	}
+	return sums, nil
+}
+
+// add sums up the events of a block that match.
+func (s *BlockSums) add(a *ChartSums, b Block, match column.Set) (err error) {
 	if match.Empty() {
-		return sums, nil
+		return nil
 	}
 	groups := BlockTexts{Texts: []*string{nil}}
-	var err error
 	if a.chart.Group != nil {
 		if groups, err = a.chart.Group.TextsOf(b); err != nil {
-			return nil, err
+			return err
 		}
-		sums.leaveOut(match, groups.Maybe)
+		s.leaveOut(match, groups.Maybe)
 	}
 	var numbers *BlockNumbers
 	if a.chart.Aggregation != Count {
 		if numbers, err = a.numbersOf(b); err != nil {
-			return nil, err
+			return err
 		}
-		sums.leaveOut(match, numbers.Maybe)
+		s.leaveOut(match, numbers.Maybe)
 		match.And(numbers.Present)
 	}
 	first, last := b.Times()
 	from, to := a.plan.unitOf(first), a.plan.unitOf(last)
 	if from == to && a.chart.Group == nil && numbers == nil {
 		if n := match.Count(); n > 0 {
-			sums.cells = []blockCell{{unit: from, chartCell: chartCell{n: int64(n)}}}
+			s.cells = []blockCell{{unit: from, chartCell: chartCell{n: int64(n)}}}
 		}
-		return sums, nil
+		return nil
 	}
 	units, err := a.unitsOf(b, from, to)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	sums.fill(a, match, units, from, to, &groups, numbers)
-	return sums, nil
+	s.fill(a, match, units, from, to, &groups, numbers)
+	return nil
 }
 
 // leaveOut moves events from those that match to those that must be read.

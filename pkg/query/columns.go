@@ -1,6 +1,7 @@
 package query
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -156,6 +157,17 @@ func (c *cond) memberInColumns() bool {
 
 // Decided is which events of a block match. Those of Maybe must be read to know.
 type Decided struct{ Match, Maybe column.Set }
+
+// Clone returns a copy for a block of n events. An empty set may stand as nil in what is copied.
+func (d Decided) Clone(n int) Decided {
+	c := Decided{column.NewSet(n), column.NewSet(n)}
+	copy(c.Match, d.Match)
+	copy(c.Maybe, d.Maybe)
+	return c
+}
+
+// Bytes returns about how much memory the sets take.
+func (d Decided) Bytes() int { return 8 * (len(d.Match) + len(d.Maybe)) }
 
 // MatchBlock decides filters that are InColumns on all events of a block.
 func MatchBlock(b Block, fs []Filter) (Decided, error) {
@@ -508,19 +520,18 @@ func (x *BlockNumbers) read(col *column.Column, of func(code int) (float64, bool
 	})
 }
 
-// MatchSearch decides which events of a block a search finds, whose filters are InColumns. A run plays no part.
-func MatchSearch(b Block, s *Search) (Decided, error) {
+// Overlaps reports whether the range of time of a search takes in events of a block, and covers whether it takes in all of them.
+func (s *Search) Overlaps(b Block) (overlaps, covers bool) {
 	first, last := b.Times()
-	if (s.From != nil && last < *s.From) || (s.To != nil && first > *s.To) {
-		return Decided{column.NewSet(b.Len()), column.NewSet(b.Len())}, nil
-	}
-	d, err := MatchBlock(b, s.Filters)
-	if err != nil || ((s.From == nil || first >= *s.From) && (s.To == nil || last <= *s.To)) {
-		return d, err
-	}
+	return (s.From == nil || last >= *s.From) && (s.To == nil || first <= *s.To),
+		(s.From == nil || first >= *s.From) && (s.To == nil || last <= *s.To)
+}
+
+// Within leaves the events of a block that are in the range of time of a search.
+func (d *Decided) Within(b Block, s *Search) error {
 	starts, err := b.Column("start_time")
 	if err != nil {
-		return d, err
+		return err
 	}
 	within := column.NewSet(b.Len())
 	starts.Numbers(func(first int, values []float64, _ column.Set) {
@@ -532,7 +543,13 @@ func MatchSearch(b Block, s *Search) (Decided, error) {
 	})
 	d.Match.And(within)
 	d.Maybe.And(within)
-	return d, nil
+	return nil
+}
+
+// KeyOf identifies filters: those with the same key decide the same.
+func KeyOf(fs []Filter) string {
+	key, _ := json.Marshal(fs) // they were read from JSON
+	return string(key)
 }
 
 // SortValuesOf returns what the events of a block are sorted by, as Value gives it.
@@ -601,6 +618,17 @@ func HasIndex(fs []Filter, counted bool) bool {
 		if f.Any != nil || c.op != opIs || c.negate {
 			return false
 		}
-		return c.root.kind == kindUUID || c.promoted() == "e.run_id" || (c.promoted() != "" && !counted)
+		return c.root.kind == kindUUID || c.promoted() == runColumn || (c.promoted() != "" && !counted)
 	})
+}
+
+// IndexSQL returns a condition on the users of events e, which an index has, that holds wherever the filters do; "" if they name none.
+func IndexSQL(b *Builder, fs []Filter) string {
+	for i := range fs {
+		c := &fs[i].cond
+		if fs[i].Any == nil && !c.negate && c.typ == typeString && c.promoted() == userColumn {
+			return userColumn + " " + isOneOf(args(b, texts(c.values)))
+		}
+	}
+	return ""
 }

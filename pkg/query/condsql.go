@@ -211,7 +211,12 @@ func (c *cond) reads() uint32 {
 
 // promoted are the paths whose strings have an indexed column of their own, but for the empty one,
 // which is NULL there. It is written before a field can spill. UUIDs of runs stand there in lower case.
-var promoted = map[string]string{"metadata.run_id": "e.run_id", "user_properties.user_id": "e.user_id"}
+var promoted = map[string]string{"metadata.run_id": runColumn, "user_properties.user_id": userColumn}
+
+const (
+	runColumn  = "e.run_id"
+	userColumn = "e.user_id"
+)
 
 // promoted returns the column in which all strings that the condition can hold for stand; "" if there is none.
 func (c *cond) promoted() string {
@@ -232,7 +237,7 @@ func (c *cond) narrowSQL(b *Builder) string {
 	switch {
 	case own == "" || len(c.ids()) == 0 || c.negate:
 		return ""
-	case own == "e.run_id":
+	case own == runColumn:
 		folded := texts(c.values)
 		for i, v := range c.values {
 			if v.isUUID {

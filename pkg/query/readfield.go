@@ -27,6 +27,9 @@ func NewFieldReader(field string) (FieldReader, error) {
 	return r, nil
 }
 
+// key identifies the field.
+func (r FieldReader) key() string { return r.c.name + "." + strings.Join(r.c.path, ".") }
+
 // Number returns the field's value if it is a number; true is 1 and false 0.
 func (r FieldReader) Number(e *event.Event) (float64, bool) {
 	switch v := r.c.lookup(e); v.kind {

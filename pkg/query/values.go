@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,27 +101,53 @@ func (v *ValueCounts) AddEvent(e *event.Event) {
 
 // addJSON adds n events with a JSON value, or without one.
 func (v *ValueCounts) addJSON(raw json.RawMessage, n int) {
-	switch rawjson.KindOf(raw) {
-	case 0, 'n':
-		v.answer.LookedAt += n
-	case '{', '[':
-		v.answer.LookedAt += n
-		v.answer.LeftOut += n
-	default:
-		text, _ := valueText(string(raw))
-		v.addText(text, n)
-	}
+	text, as := v.query.ofJSON(raw)
+	v.add(text, as, n)
 }
 
 // addText adds n events with a value.
-func (v *ValueCounts) addText(text string, n int) {
+func (v *ValueCounts) addText(text string, n int) { v.add(text, v.query.ofText(text), n) }
+
+func (v *ValueCounts) add(text string, as valueUse, n int) {
 	v.answer.LookedAt += n
+	switch as {
+	case valueCounted:
+		v.counts[text] += n
+	case valueLeftOut:
+		v.answer.LeftOut += n
+	}
+}
+
+// valueUse is what becomes of a value.
+type valueUse uint8
+
+const (
+	valueIgnored valueUse = iota // there is none, or it begins with something else
+	valueCounted
+	valueLeftOut
+)
+
+// ofJSON returns the text of a JSON value, and what becomes of it.
+func (q *ValueQuery) ofJSON(raw json.RawMessage) (string, valueUse) {
+	switch rawjson.KindOf(raw) {
+	case 0, 'n':
+		return "", valueIgnored
+	case '{', '[':
+		return "", valueLeftOut
+	}
+	text, _ := valueText(string(raw))
+	return text, q.ofText(text)
+}
+
+// ofText returns what becomes of a value.
+func (q *ValueQuery) ofText(text string) valueUse {
 	switch {
 	case len(text) > MaxValueBytes:
-		v.answer.LeftOut += n
-	case hasPrefixFold(text, v.query.Prefix):
-		v.counts[text] += n
+		return valueLeftOut
+	case hasPrefixFold(text, q.Prefix):
+		return valueCounted
 	}
+	return valueIgnored
 }
 
 // Different returns how many values were found.
@@ -129,51 +156,120 @@ func (v *ValueCounts) Different() int { return len(v.counts) }
 // InColumns reports whether the values can be counted over blocks.
 func (q *ValueQuery) InColumns() bool { return InColumns(q.Search.Filters) && q.Field.InColumns() }
 
-// BlockCounts are how many events of a block have each value.
+// BlockCounts are how many events of a block have each value. They are not changed once they are made.
 type BlockCounts struct {
-	values blockValues
-	texts  BlockTexts
-	counts []int
+	values   []ValueCount
+	lookedAt int
+	leftOut  int
 	// Maybe are events that must be read and added one by one.
 	Maybe column.Set
 }
 
+// Bytes returns about how much memory the counts take.
+func (c *BlockCounts) Bytes() int {
+	size := 100 + 8*len(c.Maybe)
+	for i := range c.values {
+		size += len(c.values[i].Value) + 24
+	}
+	return size
+}
+
+// BlockKey identifies what CountBlock makes of a block, but for the events that are found.
+func (q *ValueQuery) BlockKey() string { return fmt.Sprintf("%q %q", q.Field.key(), q.Prefix) }
+
 // CountBlock counts the values of the events of a block that a search has found. Several blocks may be counted at once.
-func (q *ValueQuery) CountBlock(b Block, found Decided) (c BlockCounts, err error) {
-	c.Maybe = found.Maybe
-	if found.Match.Empty() {
-		return c, nil
+func (q *ValueQuery) CountBlock(b Block, found Decided) (*BlockCounts, error) {
+	c := &BlockCounts{Maybe: found.Maybe}
+	if err := c.count(q, b, found.Match); err != nil {
+		return nil, err
 	}
-	if c.values, err = q.Field.c.valuesIn(b); err != nil {
-		return c, err
+	if c.Maybe.Empty() {
+		c.Maybe = nil
 	}
-	if c.texts, err = q.Field.TextsOf(b); err != nil {
-		return c, err
+	return c, nil
+}
+
+// count counts the values of the events of a block that match.
+func (c *BlockCounts) count(q *ValueQuery, b Block, match column.Set) error {
+	if match.Empty() {
+		return nil
 	}
-	c.texts.Maybe.And(found.Match)
-	found.Match.AndNot(c.texts.Maybe)
-	c.Maybe.Or(c.texts.Maybe)
-	c.counts = make([]int, len(c.texts.Texts))
-	found.Match.Each(func(row int) bool {
-		c.counts[c.texts.Codes[row]]++
+	v, err := q.Field.c.valuesIn(b)
+	if err != nil {
+		return err
+	}
+	if v.column != nil && !v.column.IsNumeric() && !v.unknown {
+		c.countCodes(q, &v, match)
+		return nil
+	}
+	texts, err := q.Field.TextsOf(b)
+	if err != nil {
+		return err
+	}
+	texts.Maybe.And(match)
+	match.AndNot(texts.Maybe)
+	c.Maybe.Or(texts.Maybe)
+	counts := make([]int, len(texts.Texts))
+	match.Each(func(row int) bool {
+		counts[texts.Codes[row]]++
 		return true
 	})
-	return c, nil
+	for code, n := range counts {
+		switch text := texts.Texts[code]; {
+		case n == 0:
+		case text == nil:
+			c.add("", valueIgnored, n)
+		default:
+			c.add(*text, q.ofText(*text), n)
+		}
+	}
+	return nil
+}
+
+// countCodes counts the values of a dictionary, each of which is looked at once.
+func (c *BlockCounts) countCodes(q *ValueQuery, v *blockValues, match column.Set) {
+	counts := make([]int, v.column.Codes())
+	v.column.EachCode(func(first int, codes []uint32) {
+		for i, code := range codes {
+			if !match.Has(first + i) {
+				continue
+			}
+			if counts[code]++; code == column.TooLong {
+				c.Maybe.Add(first + i)
+			}
+		}
+	})
+	for code, n := range counts {
+		switch {
+		case n == 0 || code == column.TooLong:
+		case v.c.path != nil:
+			text, as := q.ofJSON(v.raw(code)) // tells an object from a text that reads like one
+			c.add(text, as, n)
+		case code == column.Absent:
+			c.add("", valueIgnored, n)
+		default:
+			text := string(v.column.Value(code))
+			c.add(text, q.ofText(text), n)
+		}
+	}
+}
+
+func (c *BlockCounts) add(text string, as valueUse, n int) {
+	c.lookedAt += n
+	switch as {
+	case valueCounted:
+		c.values = append(c.values, ValueCount{text, n})
+	case valueLeftOut:
+		c.leftOut += n
+	}
 }
 
 // AddBlock adds the counts of a block.
 func (v *ValueCounts) AddBlock(c *BlockCounts) {
-	isDict := c.values.column != nil && !c.values.column.IsNumeric() && c.values.c.path != nil
-	for code, n := range c.counts {
-		switch text := c.texts.Texts[code]; {
-		case n == 0:
-		case isDict:
-			v.addJSON(c.values.raw(code), n) // tells an object from a text that reads like one
-		case text == nil:
-			v.answer.LookedAt += n
-		default:
-			v.addText(*text, n)
-		}
+	v.answer.LookedAt += c.lookedAt
+	v.answer.LeftOut += c.leftOut
+	for i := range c.values {
+		v.counts[c.values[i].Value] += c.values[i].Count
 	}
 }
 

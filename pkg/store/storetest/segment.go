@@ -78,6 +78,10 @@ func segmentsAnswerAsRows(e *env) {
 				r.compareValues()
 			case 3:
 				r.compareSessions()
+			case 4:
+				if len(r.asked) > 0 {
+					r.asked[r.rand.IntN(len(r.asked))]()
+				}
 			default:
 				r.compareSearch()
 			}
@@ -95,6 +99,16 @@ type randomEvents struct {
 	sessions []uuid.UUID
 	events   []uuid.UUID
 	compared int // answers
+	asked    []func()
+}
+
+// askedBefore is how many of the last questions are asked again, after events have changed: what is in memory of their answers must not be old.
+const askedBefore = 40
+
+// ask asks a question for the first time.
+func (r *randomEvents) ask(compare func()) {
+	r.asked = append(r.asked[max(0, len(r.asked)-askedBefore+1):], compare)
+	compare()
 }
 
 func pick[T any](r *randomEvents, list ...T) T { return list[r.rand.IntN(len(list))] }
@@ -274,8 +288,12 @@ func (r *randomEvents) search() query.Search {
 
 // compareSearch compares a page, and those behind it if there is a cursor.
 func (r *randomEvents) compareSearch() {
-	r.Helper()
 	q := r.search()
+	r.ask(func() { r.compareSearchOf(q) })
+}
+
+func (r *randomEvents) compareSearchOf(q query.Search) {
+	r.Helper()
 	for range 3 {
 		r.compared++
 		want, got := r.searchBy(events.FromRows(r.ctx), q), r.searchBy(r.ctx, q)
@@ -341,7 +359,6 @@ func describe(q *query.Search) string {
 
 // compareChart compares a chart, sums up to what the order of additions does to doubles.
 func (r *randomEvents) compareChart() {
-	r.Helper()
 	metric, err := query.NewFieldReader(pick(r, "duration", "metadata.total_tokens", "metadata.cost", "metadata.n", "metrics.score", "metrics.ok", "config.temperature", "start_time"))
 	r.ok(err)
 	c := &query.Chart{Metric: metric, Bucket: pick(r, query.Hour, query.Day, query.Week), Zone: time.UTC, Search: r.search(),
@@ -352,22 +369,31 @@ func (r *randomEvents) compareChart() {
 		r.ok(err)
 		c.Group = &g
 	}
+	r.ask(func() { r.compareChartOf(c) })
+}
+
+func (r *randomEvents) compareChartOf(c *query.Chart) {
+	r.Helper()
 	r.compared++
 	want, err := r.s.Chart(events.FromRows(r.ctx), r.project, c)
 	r.ok(err)
 	got, err := r.s.Chart(r.ctx, r.project, c)
 	r.ok(err)
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0), cmpopts.EquateEmpty()); d != "" {
-		r.Errorf("%s of %v by %v: %s (-rows +segments):\n%s", c.Aggregation, metric, c.Group, describe(&c.Search), d)
+		r.Errorf("%s of %v by %v: %s (-rows +segments):\n%s", c.Aggregation, c.Metric, c.Group, describe(&c.Search), d)
 	}
 }
 
 // compareValues compares the values of a field.
 func (r *randomEvents) compareValues() {
-	r.Helper()
-	r.compared++
 	field := pick(r, randomFields...)
 	q := r.values(field, pick(r, "", "", "b", "1"), 1+r.rand.IntN(20), r.filters()...)
+	r.ask(func() { r.compareValuesOf(field, q) })
+}
+
+func (r *randomEvents) compareValuesOf(field string, q *query.ValueQuery) {
+	r.Helper()
+	r.compared++
 	want, err := r.s.Values(events.FromRows(r.ctx), r.project, q)
 	r.ok(err)
 	got, err := r.s.Values(r.ctx, r.project, q)
@@ -401,7 +427,6 @@ func (r *randomEvents) sessionFilters() []query.Filter {
 
 // compareSessions compares a page of sessions, and those behind it.
 func (r *randomEvents) compareSessions() {
-	r.Helper()
 	q := query.SessionSearch{Filters: r.sessionFilters(), Sort: pick(r, query.SessionSorts()...), Ascending: r.rand.IntN(2) == 0, Limit: 1 + r.rand.IntN(12),
 		Counted: r.rand.IntN(2) == 0}
 	if r.rand.IntN(3) == 0 {
@@ -409,6 +434,11 @@ func (r *randomEvents) compareSessions() {
 	}
 	s := r.search()
 	q.From, q.To = s.From, s.To
+	r.ask(func() { r.compareSessionsOf(q) })
+}
+
+func (r *randomEvents) compareSessionsOf(q query.SessionSearch) {
+	r.Helper()
 	for range 3 {
 		r.compared++
 		want, got := r.sessionsBy(events.FromRows(r.ctx), q), r.sessionsBy(r.ctx, q)

@@ -118,6 +118,7 @@ type Store struct {
 	packs      *chunkCache // texts of whole packs
 	configs    *configKeep
 	columns    *segment.Cache
+	answers    *segment.Cache // what questions have made of segments
 	sealed     segmentGauges
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
@@ -149,6 +150,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		packs:      newChunkCache(packCacheBytes),
 		configs:    newConfigKeep(),
 		columns:    segment.NewCache(segmentCacheBytes),
+		answers:    segment.NewCache(answerCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},

@@ -70,7 +70,8 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	return set, sqldb.WrapError(s.db, err, "search")
 }
 
-// searchPage returns the rows of a page behind offset, of which the caller shows limit; of a page whose places were found first, these.
+// searchPage returns the rows of a page behind offset, of which the caller shows limit; of a page whose places were found first, these:
+// no place could be left out before all were seen.
 func (s *Store) searchPage(ctx context.Context, projectID int64, q *query.Search, offset, limit int) (
 	list []*Stored, keys []EventPlace, total int, err error) {
 	if offset+q.Limit <= maxScanPage {
@@ -80,11 +81,11 @@ func (s *Store) searchPage(ctx context.Context, projectID int64, q *query.Search
 		}
 		if use {
 			var ok bool
-			if keys, total, ok, err = s.searchSegments(ctx, projectID, q, offset+q.Limit); err != nil {
+			if keys, total, ok, err = s.searchSegments(ctx, projectID, q, offset); err != nil {
 				return nil, nil, 0, err
 			}
 			if ok {
-				list, keys, err = s.pageOf(ctx, projectID, keys, offset, limit)
+				list, err = s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
 				return list, keys, total, err
 			}
 		}
@@ -103,28 +104,17 @@ func (s *Store) searchPage(ctx context.Context, projectID int64, q *query.Search
 		list, total, err = s.page(ctx, projectID, q, b, plan.Where, offset)
 		return list, nil, total, err
 	}
-	// Beyond this the heap would grow with the page that is asked for. A cursor needs no heap larger than a page.
+	// Beyond this the places in memory would grow with the page that is asked for. A cursor needs no more of them than a page has.
 	if offset+q.Limit > maxScanPage {
 		return nil, nil, 0, fault.InvalidField("page",
 			"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
 				"narrow the date range, or page with a cursor", maxScanPage)
 	}
-	if keys, total, err = s.scan(ctx, projectID, b, plan, q, offset+q.Limit); err != nil {
+	if keys, total, err = s.scan(ctx, projectID, b, plan, q, offset); err != nil {
 		return nil, nil, 0, err
 	}
-	list, keys, err = s.pageOf(ctx, projectID, keys, offset, limit)
+	list, err = s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
 	return list, keys, total, err
-}
-
-// pageOf reads the rows of a page of which all places up to its end are known, since none could be left out before all were seen. It also
-// returns the places behind offset.
-func (s *Store) pageOf(ctx context.Context, projectID int64, keys []EventPlace, offset, limit int) ([]*Stored, []EventPlace, error) {
-	if offset >= len(keys) {
-		return nil, nil, nil
-	}
-	keys = keys[offset:]
-	list, err := s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
-	return list, keys, err
 }
 
 // lastValue returns what the last row of a page is sorted by: as it was found when the row was scanned, if it was.
@@ -208,48 +198,12 @@ func (s *Store) afterPlace(args []any, value string, after *query.Place, ascendi
 		append(args[:n:n], after.Value, s.db.ID(after.ID))
 }
 
-// EventPlace is an event's place in the order of a search.
-type EventPlace struct {
-	query.Place
-	Day int32
-}
-
-// before reports whether a stands before b in the order of a search: by its value, and then by id.
-func before(a, b query.Place, ascending bool) bool {
-	if ascending {
-		a, b = b, a
-	}
-	if a.Value != b.Value {
-		return a.Value > b.Value
-	}
-	return bytes.Compare(a.ID[:], b.ID[:]) > 0
-}
-
-// eventPlaces is a heap of the best places seen, the worst on top.
-type eventPlaces struct {
-	list      []EventPlace
-	ascending bool
-}
-
-func (p *eventPlaces) Len() int { return len(p.list) }
-func (p *eventPlaces) Less(i, j int) bool {
-	return before(p.list[j].Place, p.list[i].Place, p.ascending)
-}
-func (p *eventPlaces) Swap(i, j int) { p.list[i], p.list[j] = p.list[j], p.list[i] }
-func (p *eventPlaces) Push(x any)    { p.list = append(p.list, x.(EventPlace)) }
-func (p *eventPlaces) Pop() any {
-	n := len(p.list) - 1
-	x := p.list[n]
-	p.list = p.list[:n]
-	return x
-}
-
-// scan walks the candidates and decides the rest in Go. It keeps the best keep places, in a heap of that size, and only
+// scan walks the candidates and decides the rest in Go. It keeps the places up to the end of the page, and only
 // their keys: the rows of the page asked for are read again. So memory is bounded by the page's place in the
-// order, not by the number of matches.
-func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, plan query.Plan, q *query.Search, keep int) (
+// order, not by the number of matches. It returns the places behind offset.
+func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, plan query.Plan, q *query.Search, offset int) (
 	best []EventPlace, total int, err error) {
-	top := eventPlaces{ascending: q.Ascending}
+	top := firstPlaces{n: offset + q.Limit, ascending: q.Ascending}
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(q.Filters), true, nil}
 	candidates := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE ` + plan.Candidates
@@ -267,10 +221,9 @@ func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, pla
 			return err
 		}
 		at := EventPlace{query.Place{Value: value, ID: r.ID}, r.Day}
-		switch {
-		case q.After != nil && !before(*q.After, at.Place, q.Ascending): // on a page before
-		case top.Len() < keep || before(at.Place, top.list[0].Place, q.Ascending):
-			top.keep(at, keep)
+		isBefore := q.After != nil && !before(*q.After, at.Place, q.Ascending) // on a page before
+		if !isBefore && top.wants(at.Place) {
+			top.add(at)
 		}
 		return nil
 	}
@@ -291,7 +244,7 @@ func (s *Store) scan(ctx context.Context, projectID int64, b *query.Builder, pla
 	if err != nil {
 		return nil, 0, err
 	}
-	return top.sorted(), total, nil
+	return top.page(offset), total, nil
 }
 
 // sortValue returns what a row is sorted by. Metadata that was too large for the head is read with the payload.

@@ -190,7 +190,7 @@ func (s *Store) PurgeSegments(ctx context.Context, tx *Commit, id int64) (more b
 		if _, err := deleteSegment(ctx, tx, segment); err != nil {
 			return false, err
 		}
-		s.columns.Drop(segment)
+		s.forget(segment)
 	}
 	return true, tx.Deleted(ctx)
 }
@@ -268,7 +268,7 @@ func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
 		return nil
 	}
 	for _, x := range run {
-		s.columns.Drop(x.ID)
+		s.forget(x.ID)
 	}
 	return err
 }

@@ -63,6 +63,30 @@ func FromRows(ctx context.Context) context.Context { return context.WithValue(ct
 
 type fromRows struct{}
 
+// maxIndexed is how many events an index may lead to for a question to be answered from their rows.
+const maxIndexed = 2000
+
+// usesSegments reports whether a question is answered from segments, if there are any: columns must have all that it reads, and no index
+// may lead to few events that meet its filters. counted says that it looks at all of them, not only at the first in order.
+func (s *Store) usesSegments(ctx context.Context, projectID int64, filters []query.Filter, counted, inColumns bool) (bool, error) {
+	if query.HasIndex(filters, counted) {
+		return s.byRows(ctx, rowsByIndex), nil
+	}
+	b := query.NewBuilder(s.Dialect)
+	if cond := query.IndexSQL(b, filters); cond != "" {
+		n := 0
+		_, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM event AS e WHERE e.project_id = $%d AND %s LIMIT %d) AS x`,
+			len(b.Args())+1, cond, maxIndexed+1), append(b.Args(), projectID), &n)
+		if err != nil || n <= maxIndexed {
+			return s.byRows(ctx, rowsByIndex), err
+		}
+	}
+	if !inColumns {
+		return s.byRows(ctx, rowsByFields), nil
+	}
+	return true, nil
+}
+
 // inSegments calls f with a view of a project's segments. It reports whether f has answered: not if there are no segments or f says so
 // (errNotInSegments), nor if a segment turns out to be damaged, which is built again then. payloads says that the question looks at payloads.
 func (s *Store) inSegments(ctx context.Context, project int64, payloads bool, f func(v *segmentView) error) (answered bool, err error) {
@@ -121,9 +145,7 @@ func (s *Store) dropColumns(ctx context.Context, ids []int64) error {
 		}
 		return nil
 	})
-	for _, id := range ids {
-		s.columns.Drop(id)
-	}
+	s.forget(ids...)
 	return err
 }
 
@@ -212,32 +234,6 @@ func (v *segmentView) Column(ctx context.Context, id int64, number int) (data []
 	return data, err
 }
 
-// match decides a search on a segment. Events that have changed since are neither among those that match nor among those that may.
-func (v *segmentView) match(b *segment.Block, q *query.Search) (query.Decided, error) {
-	d, err := query.MatchSearch(b, q)
-	if err != nil {
-		return d, err
-	}
-	for _, row := range b.Unread() {
-		d.Match.Remove(row)
-		d.Maybe.Add(row)
-	}
-	first, _ := slices.BinarySearch(v.stale, b.FirstSeq)
-	last, found := slices.BinarySearch(v.stale, b.LastSeq)
-	if found {
-		last++
-	}
-	if first < last {
-		changed, err := b.Rows(v.stale[first:last])
-		if err != nil {
-			return d, err
-		}
-		d.Match.AndNot(changed)
-		d.Maybe.AndNot(changed)
-	}
-	return d, nil
-}
-
 // eachSegment calls work with blocks of all segments, several at once, and then use with what it returned, one after another in the order of
 // list. It ends when use returns false.
 func eachSegment[T any](ctx context.Context, v *segmentView, list []segment.Segment, work func(b *segment.Block) (T, error),
@@ -301,20 +297,16 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 	if len(v.keys)+d.Maybe.Count() > v.maxLoose {
 		return goByRows(rowsLoose)
 	}
-	ids, err := b.IDs()
+	keys, err := b.Keys()
 	if err != nil {
 		return err
 	}
 	d.Maybe.Each(func(row int) bool {
-		var k eventKey
-		if k.day, err = b.Day(row); err != nil {
-			return false
-		}
-		k.id = ids.Of(row)
-		v.keys = append(v.keys, k)
+		id, day := keys.Of(row)
+		v.keys = append(v.keys, eventKey{day, id})
 		return true
 	})
-	return err
+	return nil
 }
 
 // eachLoose calls f with the loose events that match a search: those behind the last place that is sealed, those of segments without

@@ -2,7 +2,6 @@ package events
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 
@@ -19,11 +18,12 @@ const earlyKeys = 50
 // searchesSegments reports whether a search is answered from segments if there are any: columns must decide all filters, and no index may
 // lead to the answer at once.
 func (s *Store) searchesSegments(ctx context.Context, projectID int64, q *query.Search, offset int) (bool, error) {
-	if q.RunID != "" || q.InRuns || query.HasIndex(q.Filters, !q.Uncounted || q.Sort.Column() != "e.start_ms") {
+	if q.RunID != "" || q.InRuns {
 		return s.byRows(ctx, rowsByIndex), nil
 	}
-	if !query.InColumns(q.Filters) {
-		return s.byRows(ctx, rowsByFields), nil
+	counted := !q.Uncounted || q.Sort.Column() != "e.start_ms"
+	if use, err := s.usesSegments(ctx, projectID, q.Filters, counted, query.InColumns(q.Filters)); !use || err != nil {
+		return false, err
 	}
 	if q.Sort.Column() != "e.start_ms" || offset+q.Limit > maxIndexedPage {
 		return true, nil
@@ -42,22 +42,21 @@ func (s *Store) searchesSegments(ctx context.Context, projectID int64, q *query.
 type segmentSearch struct {
 	v     *segmentView
 	q     *query.Search
-	top   eventPlaces
-	keep  int
+	top   firstPlaces
 	total int
 }
 
-// searchSegments returns the best places of a search, and the number of all events that match. It reports whether there was an answer.
-func (s *Store) searchSegments(ctx context.Context, projectID int64, q *query.Search, keep int) (best []EventPlace, total int, ok bool, err error) {
+// searchSegments returns the places of a page behind offset, and the number of all events that match. It reports whether there was an answer.
+func (s *Store) searchSegments(ctx context.Context, projectID int64, q *query.Search, offset int) (page []EventPlace, total int, ok bool, err error) {
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters), func(v *segmentView) error {
-		x := &segmentSearch{v: v, q: q, keep: keep, top: eventPlaces{ascending: q.Ascending}}
+		x := &segmentSearch{v: v, q: q, top: firstPlaces{n: offset + q.Limit, ascending: q.Ascending}}
 		if err := x.run(ctx); err != nil {
 			return err
 		}
-		total, best = x.total, x.top.sorted()
+		total, page = x.total, x.top.page(offset)
 		return nil
 	})
-	return best, total, ok, err
+	return page, total, ok, err
 }
 
 func (x *segmentSearch) run(ctx context.Context) error {
@@ -92,18 +91,25 @@ func (x *segmentSearch) addLoose(l *looseEvent) error {
 	return nil
 }
 
+// endsEarly reports whether the search may end before it has seen all segments: nobody asks for the total, and they come in its order.
+func (x *segmentSearch) endsEarly() bool { return x.q.Uncounted && x.q.Sort.Column() == "e.start_ms" }
+
 // isFull reports whether neither a segment nor one behind it in the order of the search can change the answer.
 func (x *segmentSearch) isFull(b *segment.Block) bool {
-	if !x.q.Uncounted || x.q.Sort.Column() != "e.start_ms" || x.top.Len() < x.keep || x.keep == 0 {
+	if !x.endsEarly() || x.top.n == 0 {
 		return false
 	}
-	worst := x.top.list[0].Value
-	return (x.q.Ascending && b.FirstMS > worst) || (!x.q.Ascending && b.LastMS < worst)
+	x.top.drop()
+	if !x.top.isFull {
+		return false
+	}
+	last := x.top.last.Value
+	return (x.q.Ascending && b.FirstMS > last) || (!x.q.Ascending && b.LastMS < last)
 }
 
-// readEarly reads the rows that a search which nobody counts has to look at so far: they may fill the page, and spare it all other segments.
+// readEarly reads the rows that the search has to look at so far: they may fill the page, and spare it all other segments.
 func (x *segmentSearch) readEarly(ctx context.Context) error {
-	if !x.q.Uncounted || x.q.Sort.Column() != "e.start_ms" || len(x.v.keys) < earlyKeys {
+	if !x.endsEarly() || len(x.v.keys) < earlyKeys {
 		return nil
 	}
 	keys := x.v.keys
@@ -136,84 +142,46 @@ func (x *segmentSearch) mayHold(b *segment.Block) bool {
 	if x.q.Sort.Column() != "e.start_ms" {
 		return true
 	}
-	first, last := b.Times()
-	if a := x.q.After; a != nil && ((x.q.Ascending && last < a.Value) || (!x.q.Ascending && first > a.Value)) {
+	best, worst := b.Times()
+	if !x.q.Ascending {
+		best, worst = worst, best
+	}
+	if a := x.q.After; a != nil && isBehind(a.Value, worst, x.q.Ascending) {
 		return false
 	}
-	if x.top.Len() < x.keep {
-		return true
-	}
-	worst := x.top.list[0].Value
-	return (x.q.Ascending && first <= worst) || (!x.q.Ascending && last >= worst)
+	x.top.drop()
+	return x.top.wantsValue(best)
 }
 
-// addPlaces considers the events of a segment that match. Ids are read if one of them may be on the page.
+// addPlaces adds the events of a segment that match. Ids and days are read if one of them may be on the page.
 func (x *segmentSearch) addPlaces(b *segment.Block, d query.Decided, values []float64) (err error) {
-	var ids segment.IDs
+	var keys *segment.Keys
 	d.Match.Each(func(row int) bool {
 		v := values[row]
-		if x.top.Len() == x.keep && isBehind(v, x.top.list[0].Value, x.q.Ascending) {
+		if !x.top.wantsValue(v) {
 			return true
 		}
 		if a := x.q.After; a != nil && isBehind(a.Value, v, x.q.Ascending) {
 			return true
 		}
-		if ids == nil {
-			if ids, err = b.IDs(); err != nil {
+		if keys == nil {
+			if keys, err = b.Keys(); err != nil {
 				return false
 			}
 		}
-		at := EventPlace{query.Place{Value: v, ID: ids.Of(row)}, 0}
-		if !x.wants(at) {
-			return true
-		}
-		if at.Day, err = b.Day(row); err != nil {
-			return false
-		}
-		x.consider(at)
+		id, day := keys.Of(row)
+		x.consider(EventPlace{query.Place{Value: v, ID: id}, day})
 		return true
 	})
 	return err
 }
 
-// isBehind reports whether a value stands behind another one in the order, whatever the ids.
-func isBehind(v, other float64, ascending bool) bool {
-	if ascending {
-		return v > other
-	}
-	return v < other
-}
-
-// wants reports whether a place may be on the page, as far as is known by now.
-func (x *segmentSearch) wants(at EventPlace) bool {
-	if x.q.After != nil && !before(*x.q.After, at.Place, x.q.Ascending) {
-		return false
-	}
-	return x.top.Len() < x.keep || (x.keep > 0 && before(at.Place, x.top.list[0].Place, x.q.Ascending))
-}
-
+// consider adds a place that may be on the page.
 func (x *segmentSearch) consider(at EventPlace) {
-	if x.wants(at) {
-		x.top.keep(at, x.keep)
-	}
-}
-
-// keep adds a place, which takes that of the worst if there are n.
-func (p *eventPlaces) keep(at EventPlace, n int) {
-	if p.Len() < n {
-		heap.Push(p, at)
+	if x.q.After != nil && !before(*x.q.After, at.Place, x.q.Ascending) {
 		return
 	}
-	p.list[0] = at
-	heap.Fix(p, 0)
-}
-
-// sorted empties the heap into a list, the best first.
-func (p *eventPlaces) sorted() []EventPlace {
-	// The heap gives the worst first, so the list is filled from its end.
-	best := make([]EventPlace, p.Len())
-	for i := p.Len() - 1; i >= 0; i-- {
-		best[i] = heap.Pop(p).(EventPlace)
+	if x.top.wants(at.Place) {
+		x.top.add(at)
 	}
-	return best
 }

@@ -20,8 +20,7 @@ type segmentSessions struct {
 	q      *query.SessionSearch
 	search *query.Search
 	with   map[uuid.UUID]struct{} // sessions with an event that meets the filters on events; nil: there are none
-	top    eventPlaces
-	keep   int
+	top    firstPlaces
 	total  int
 }
 
@@ -29,14 +28,14 @@ type segmentSessions struct {
 // was an answer.
 func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *query.SessionSearch, keep int) (best []EventPlace, total int, ok bool, err error) {
 	isFirst := q.Sort == query.SortStart && !q.Counted && len(q.Filters) == 0 && q.EventFilters == nil // an index has them in order
-	if isFirst || query.HasIndex(q.Filters, q.Counted) || query.HasIndex(q.EventFilters, true) {
+	if isFirst || query.HasIndex(q.EventFilters, true) {
 		return nil, 0, s.byRows(ctx, rowsByIndex), nil
 	}
-	if !q.InColumns() {
-		return nil, 0, s.byRows(ctx, rowsByFields), nil
+	if ok, err = s.usesSegments(ctx, projectID, q.Filters, q.Counted, q.InColumns()); !ok || err != nil {
+		return nil, 0, false, err
 	}
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters) || query.NeedPayload(q.EventFilters), func(v *segmentView) error {
-		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), keep: keep, top: eventPlaces{ascending: q.Ascending}}
+		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), top: firstPlaces{n: keep, ascending: q.Ascending}}
 		if err := x.findSessions(ctx); err != nil {
 			return err
 		}
@@ -44,7 +43,7 @@ func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *quer
 		if err == nil {
 			err = v.eachLoose(ctx, x.search, false, x.addLoose)
 		}
-		best, total = x.top.sorted(), x.total
+		best, total = x.top.page(0), x.total
 		return err
 	})
 	return best, total, ok, err
@@ -135,49 +134,37 @@ func (x *segmentSessions) add(b *segment.Block, m sessionMatch) (bool, error) {
 	if m.Match.Empty() {
 		return true, x.v.addLoose(b, m.Decided)
 	}
-	var ids segment.IDs
-	var err error
-	if ids, err = b.IDs(); err != nil {
-		return false, err
-	}
-	m.Match.Each(func(row int) bool {
-		at := EventPlace{query.Place{Value: m.values.Values[row], ID: ids.Of(row)}, 0}
-		if !x.counts(at) {
-			return true
-		}
-		if at.Day, err = b.Day(row); err != nil {
-			return false
-		}
-		x.top.keep(at, x.keep)
-		return true
-	})
+	keys, err := b.Keys()
 	if err != nil {
 		return false, err
 	}
+	m.Match.Each(func(row int) bool {
+		id, day := keys.Of(row)
+		x.consider(EventPlace{query.Place{Value: m.values.Values[row], ID: id}, day})
+		return true
+	})
 	return true, x.v.addLoose(b, m.Decided)
 }
 
-// counts counts a session that matches if one of its events does, and reports whether its place may be on the page.
-func (x *segmentSessions) counts(at EventPlace) bool {
+// consider counts a session that matches if one of its events does, and adds its place if that may be on the page.
+func (x *segmentSessions) consider(at EventPlace) {
 	if x.with != nil {
 		if _, ok := x.with[at.ID]; !ok {
-			return false
+			return
 		}
 	}
 	x.total++
 	if x.q.After != nil && !before(*x.q.After, at.Place, x.q.Ascending) {
-		return false
+		return
 	}
-	return x.top.Len() < x.keep || before(at.Place, x.top.list[0].Place, x.q.Ascending)
+	if x.top.wants(at.Place) {
+		x.top.add(at)
+	}
 }
 
 func (x *segmentSessions) addLoose(l *looseEvent) error {
-	if l.totals == nil {
-		return nil // its session's row is gone
-	}
-	at := EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day}
-	if x.counts(at) {
-		x.top.keep(at, x.keep)
+	if l.totals != nil { // else its session's row is gone
+		x.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day})
 	}
 	return nil
 }

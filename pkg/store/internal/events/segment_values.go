@@ -13,22 +13,19 @@ const maxDifferent = 100_000
 
 // valuesInSegments counts the values of all events that match, wherever they are. It reports whether there was an answer.
 func (s *Store) valuesInSegments(ctx context.Context, projectID int64, q *query.ValueQuery) (answer *query.ValueAnswer, ok bool, err error) {
-	if q.Search.RunID != "" || q.Search.InRuns || query.HasIndex(q.Search.Filters, true) {
+	if q.Search.RunID != "" || q.Search.InRuns {
 		return nil, s.byRows(ctx, rowsByIndex), nil
 	}
-	if !q.InColumns() {
-		return nil, s.byRows(ctx, rowsByFields), nil
+	if ok, err = s.usesSegments(ctx, projectID, q.Search.Filters, true, q.InColumns()); !ok || err != nil {
+		return nil, false, err
 	}
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Search.Filters), func(v *segmentView) error {
 		counts := query.NewValueCounts(q)
-		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (query.BlockCounts, error) {
-			d, err := v.match(b, &q.Search)
-			if err != nil {
-				return query.BlockCounts{}, err
-			}
-			return q.CountBlock(b, d)
-		}, func(b *segment.Block, c query.BlockCounts) (bool, error) {
-			counts.AddBlock(&c)
+		question := "values " + q.BlockKey()
+		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*query.BlockCounts, error) {
+			return answerOf(v, b, &q.Search, question, func(found query.Decided) (*query.BlockCounts, error) { return q.CountBlock(b, found) })
+		}, func(b *segment.Block, c *query.BlockCounts) (bool, error) {
+			counts.AddBlock(c)
 			if counts.Different() > maxDifferent {
 				return false, goByRows(rowsLarge)
 			}

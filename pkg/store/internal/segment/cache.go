@@ -9,11 +9,13 @@ import (
 const headerNumber = -1
 
 type key struct {
-	segment int64
-	number  int
+	segment  int64
+	number   int    // of a column
+	question string // of what a question has made of the segment; "" of a column
 }
 
-// Cache holds decoded columns and headers, those that were used last, up to a number of bytes. It is safe for concurrent use.
+// Cache holds decoded columns and headers, or what questions have made of segments: what was used last, up to a number of bytes. It is safe
+// for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	bound   int
@@ -31,6 +33,18 @@ type entry struct {
 // NewCache returns an empty cache of at most so many bytes.
 func NewCache(bound int) *Cache {
 	return &Cache{bound: bound, entries: map[key]*list.Element{}, order: list.New()}
+}
+
+// Answer returns what a question has made of a segment, or else what work returns, with its size in bytes, which is kept then unless it is more than most.
+// An answer must not be changed.
+func (c *Cache) Answer(segment int64, question string, most int, work func() (any, int, error)) (any, error) {
+	return c.get(key{segment: segment, question: question}, func() (any, int, error) {
+		v, size, err := work()
+		if size += len(question) + 200; size > most {
+			size = c.bound + 1
+		}
+		return v, size, err
+	})
 }
 
 // get returns what is kept under a key, or else what load returns, with its size in bytes, which is kept then. Two callers may load the

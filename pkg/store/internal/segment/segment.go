@@ -38,7 +38,7 @@ type Block struct {
 // Open returns a block. The error is column.ErrDamaged if the segment must be built again.
 func Open(ctx context.Context, s Segment, cache *Cache, source Source) (*Block, error) {
 	b := &Block{Segment: s, ctx: ctx, cache: cache, source: source}
-	v, err := cache.get(key{s.ID, headerNumber}, func() (any, int, error) {
+	v, err := cache.get(key{segment: s.ID, number: headerNumber}, func() (any, int, error) {
 		data, err := source.Header(ctx, s.ID)
 		if err != nil {
 			return nil, 0, err
@@ -95,31 +95,32 @@ func (b *Block) must(name string) (*column.Column, error) {
 	return c, err
 }
 
-// IDs are the ids of the events of a block.
-type IDs []byte
+// Keys are the keys of the events of a block: day and id.
+type Keys struct {
+	ids  []byte
+	days *column.Column
+}
 
-// Of returns the id of a row.
-func (ids IDs) Of(row int) uuid.UUID { return idOf(ids, row) }
+// Of returns the key of a row.
+func (k *Keys) Of(row int) (id uuid.UUID, day int32) {
+	f, _ := k.days.Number(row)
+	return idOf(k.ids, row), int32(f)
+}
 
-// IDs returns the ids of its events.
-func (b *Block) IDs() (IDs, error) {
-	return load(b, idNumber, func(data []byte) (IDs, int, error) {
+// Keys returns the keys of its events.
+func (b *Block) Keys() (*Keys, error) {
+	days, err := b.must(dayColumn)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := load(b, idNumber, func(data []byte) ([]byte, int, error) {
 		raw, err := column.Open(data)
 		if err == nil && len(raw) != 16*b.Len() {
 			err = column.ErrDamaged
 		}
-		return IDs(raw), len(raw), err
+		return raw, len(raw), err
 	})
-}
-
-// Day returns the day of the key of a row.
-func (b *Block) Day(row int) (int32, error) {
-	c, err := b.must(dayColumn)
-	if err != nil {
-		return 0, err
-	}
-	f, _ := c.Number(row)
-	return int32(f), nil
+	return &Keys{ids, days}, err
 }
 
 // Seq returns the place of a row in the order in which events came.

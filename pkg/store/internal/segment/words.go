@@ -54,7 +54,7 @@ func (p wordPages) Lists(number int) ([]byte, error) {
 
 // load returns what a column is decoded to, with its size in memory, and keeps it in the cache.
 func load[T any](b *Block, number int, decode func(data []byte) (T, int, error)) (t T, err error) {
-	v, err := b.cache.get(key{b.ID, number}, func() (any, int, error) {
+	v, err := b.cache.get(key{segment: b.ID, number: number}, func() (any, int, error) {
 		data, err := b.source.Column(b.ctx, b.ID, number)
 		if err != nil {
 			return nil, 0, err
