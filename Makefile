@@ -58,7 +58,7 @@ bench: ## Go benchmarks, then the load generator beside the fsync sink (N=200000
 	go test -run '^$$' -bench . -benchmem ./...
 	e2e/bench.sh
 
-bench-scale: ## small events over 30 days and questions with known answers (N="1000000 10000000" events, SERVERS="sqlite postgres")
+bench-scale: ## small events over 30 days and questions with known answers (N="100000 1000000 10000000" events, SERVERS="sqlite postgres")
 	e2e/bench.sh scale
 
 generate: ## generated files, from builder-config.yaml and the mapping tables

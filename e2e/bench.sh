@@ -13,7 +13,7 @@
 #
 #   e2e/bench.sh scale       many small events, and questions with known answers
 #
-#   N         events, a number or more of them (default "1000000 10000000")
+#   N         events, a number or more of them (default "100000 1000000 10000000"); the last table shows how costs grow
 #   SERVERS   which to ask (default "sqlite postgres"), LIMITS which to take as limits (default "noop sink-fsync")
 #   OUT       file for all figures as JSON; ARGS more flags for "loadgen scale", such as "-incoming 500"
 set -euo pipefail
@@ -21,7 +21,7 @@ kind=${1:-bench}
 case $kind in bench | scale) ;; *) echo "usage: bench.sh [scale]" >&2; exit 2 ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$kind" = scale ]; then
-  n=${N:-1000000 10000000} servers=${SERVERS:-sqlite postgres}
+  n=${N:-100000 1000000 10000000} servers=${SERVERS:-sqlite postgres}
 else
   n=${N:-200000} servers=${SERVERS:-sink-fsync sqlite postgres}
 fi

@@ -211,7 +211,10 @@ func (run *scaleRun) load(ctx context.Context) error {
 		memory.stop()
 		return err
 	}
-	time.Sleep(run.args.settle)
+	select {
+	case <-time.After(run.args.settle):
+	case <-ctx.Done():
+	}
 	loaded.PeakPSS = memory.stop()
 	loaded.CPUPer100k = (measureProcesses(run.sv.pids(), false).CPU - cpu) / float64(loaded.Events) * 1e5
 	loaded.Disk = float64(diskUsage(data, run.spec.WALDirs...)-disk) / float64(loaded.Events)

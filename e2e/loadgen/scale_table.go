@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +32,9 @@ func printScale(w io.Writer, r *ScaleResult) error {
 		}
 		r.questions(&b, r.Servers[k:same])
 		k = same
+	}
+	for _, of := range r.byServer() {
+		slopes(&b, of)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -108,4 +113,70 @@ func (r *ScaleResult) questions(b *strings.Builder, servers []*ScaleServer) {
 		}
 	}
 	b.WriteString("\n")
+}
+
+// byServer returns the results of each server that was measured with several numbers of events, from the fewest on.
+func (r *ScaleResult) byServer() (list [][]*ScaleServer) {
+	var names []string
+	of := map[string][]*ScaleServer{}
+	for _, s := range r.Servers {
+		if of[s.Name] == nil {
+			names = append(names, s.Name)
+		}
+		of[s.Name] = append(of[s.Name], s)
+	}
+	for _, name := range names {
+		sizes := of[name]
+		slices.SortStableFunc(sizes, func(a, b *ScaleServer) int { return a.Events - b.Events })
+		if len(sizes) > 1 && sizes[0].Events < sizes[len(sizes)-1].Events {
+			list = append(list, sizes)
+		}
+	}
+	return list
+}
+
+// slopes adds the table of how the costs of one server grow with the number of events.
+func slopes(b *strings.Builder, sizes []*ScaleServer) {
+	fewest, most := sizes[0], sizes[len(sizes)-1]
+	fmt.Fprintf(b, "How %s grows: CPU seconds to store 100,000 events, and p50 of the questions in ms.\n\n| |", fewest.Name)
+	for _, s := range sizes {
+		fmt.Fprintf(b, " %d events |", s.Events)
+	}
+	fmt.Fprintf(b, " %d / %d |\n|---|%s\n", most.Events, fewest.Events, strings.Repeat("---|", len(sizes)+1))
+	line := func(name string, digits int, of func(s *ScaleServer) float64) {
+		fmt.Fprintf(b, "| %s |", name)
+		for _, s := range sizes {
+			fmt.Fprintf(b, " %s |", figure(of(s), digits))
+		}
+		ratio := 0.0
+		if from := of(fewest); from > 0 {
+			ratio = of(most) / from
+		}
+		fmt.Fprintf(b, " %s |\n", figure(ratio, 2))
+	}
+	line("storing", 2, func(s *ScaleServer) float64 {
+		if s.Load == nil {
+			return 0
+		}
+		return s.Load.CPUPer100k
+	})
+	for _, q := range fewest.Questions {
+		line(q.About, 1, func(s *ScaleServer) float64 {
+			for _, a := range s.Questions {
+				if a.Name == q.Name && a.Err == "" && a.Over == 0 {
+					return a.P50
+				}
+			}
+			return 0
+		})
+	}
+	b.WriteString("\n")
+}
+
+// figure returns a number that was measured, or a dash for one that was not.
+func figure(f float64, digits int) string {
+	if f <= 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64)
 }

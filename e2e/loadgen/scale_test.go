@@ -175,3 +175,33 @@ func TestAnswerOverTheLimit(t *testing.T) {
 		}
 	}
 }
+
+// Sizes of one server are put beside one another, from the fewest on; what was not measured is a dash.
+func TestSlopes(t *testing.T) {
+	server := func(name string, events int, cpu, p50 float64) *ScaleServer {
+		s := &ScaleServer{Name: name, Events: events, Questions: []*ScaleAnswer{{Name: "errors", About: "errors", P50: p50}}}
+		if cpu > 0 {
+			s.Load = &SmallLoad{CPUPer100k: cpu}
+		}
+		return s
+	}
+	res := &ScaleResult{Servers: []*ScaleServer{
+		server("sqlite", 1_000_000, 9, 20), server("sqlite", 100_000, 8, 10), server("postgres", 100_000, 20, 5), server("sqlite", 10_000_000, 0, 25),
+	}}
+	var b strings.Builder
+	if err := printScale(&b, res); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| | 100000 events | 1000000 events | 10000000 events | 10000000 / 100000 |",
+		"| storing | 8.00 | 9.00 | - | - |",
+		"| errors | 10.0 | 20.0 | 25.0 | 2.50 |",
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("no line %q in\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "How postgres grows") {
+		t.Error("one size has a slope")
+	}
+}
