@@ -20,6 +20,9 @@ func New(capacity int) *Filter {
 	return &Filter{blocks: make([][8]uint64, (capacity*15+511)/512), Capacity: capacity}
 }
 
+// CapacityOf returns for how many ids a filter of so many bytes is.
+func CapacityOf(bytes int) int { return bytes * 8 / 15 }
+
 // Full reports whether the filter holds as many ids as it is for.
 func (b *Filter) Full() bool { return b.n >= b.Capacity }
 

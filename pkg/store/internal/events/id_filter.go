@@ -44,8 +44,8 @@ type dayFilter struct {
 // farDay stands for the ids that the database keeps by id and not by day.
 const farDay = math.MinInt32
 
-// firstFilter is how many ids the first part of a filter is for; each further one is for four times
-// as many, at most lastFilter.
+// firstFilter is how many ids the first part of a project's first filter is for. That of a later day is for as many as the days before had on
+// average, since each part of each day is looked at for every id that comes. Each further part doubles the filter, and is for lastFilter at most.
 const (
 	firstFilter = 256
 	lastFilter  = 1 << 20
@@ -122,11 +122,7 @@ func (s *idFilter) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) 
 		return false
 	}
 	if len(d.parts) == 0 || d.parts[len(d.parts)-1].Full() {
-		size := firstFilter
-		if n := len(d.parts); n > 0 {
-			size = min(d.parts[n-1].Capacity*4, lastFilter)
-		}
-		b := bloom.New(size)
+		b := bloom.New(p.nextSize(d))
 		for s.bytes+b.Bytes() > s.limit && !d.off {
 			if !evict || !s.evict() {
 				s.switchOff(p, d)
@@ -141,6 +137,15 @@ func (s *idFilter) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) 
 	}
 	d.parts[len(d.parts)-1].Add(id)
 	return true
+}
+
+// nextSize returns for how many ids the next part of a day's filter is.
+func (p *projectIDs) nextSize(d *dayFilter) int {
+	bytes := d.size()
+	if bytes == 0 {
+		bytes = p.bytes / len(p.days)
+	}
+	return min(max(firstFilter, bloom.CapacityOf(bytes)), lastFilter)
 }
 
 // evict switches off the oldest filter of the project with the most bytes, that of the ids by

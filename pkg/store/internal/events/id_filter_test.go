@@ -78,7 +78,7 @@ func TestIDFilterDays(t *testing.T) {
 // A day whose filter was dropped for its size must be probed ever after, whatever is added.
 func TestIDFilterFullStaysFull(t *testing.T) {
 	t.Parallel()
-	s := newIDFilter(8<<10, false) // parts of 256, 1024 and 4096 ids, at most, not the next
+	s := newIDFilter(8<<10, false) // parts of 4096 ids in all, not the next
 	s.known(1, 1)
 	all := idsOf("v4", 6000)
 	for start := 0; start < len(all); start += 1000 {
@@ -95,6 +95,28 @@ func TestIDFilterFullStaysFull(t *testing.T) {
 	}
 	if s.bytes > s.limit {
 		t.Errorf("%d bytes, limit %d", s.bytes, s.limit)
+	}
+}
+
+// Each id that comes is looked for in all parts of all days, so days have few parts; and no more memory than twice what their ids need.
+func TestIDFilterPartsOfDays(t *testing.T) {
+	t.Parallel()
+	s := newIDFilter(1<<30, false)
+	const days, perDay = 30, 5000
+	for day := range int32(days) {
+		for _, id := range idsOf("v4", perDay) {
+			s.add(1, day, id)
+		}
+	}
+	parts := 0
+	for _, d := range s.projects[1].days {
+		parts += len(d.parts)
+	}
+	if parts > 2*days {
+		t.Errorf("%d parts of %d days", parts, days)
+	}
+	if most := 2 * days * perDay * 15 / 8; s.bytes > most {
+		t.Errorf("%d bytes, want at most %d", s.bytes, most)
 	}
 }
 
