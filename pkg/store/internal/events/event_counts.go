@@ -23,8 +23,9 @@ type countKey struct {
 
 // What eventCounts counts in addition to the types of events.
 const (
-	typeStored = -1 // bytes added; see usage.go
-	typeShrunk = -2 // something else than events was deleted
+	typeStored   = -1 // bytes added; see usage.go
+	typeShrunk   = -2 // something else than events was deleted
+	typeReplaced = -3 // what was there before some bytes that were added has not been counted off
 )
 
 // Stored counts bytes that are written for a project.
@@ -32,6 +33,12 @@ func (t eventCounts) Stored(project, bytes int64) { t[countKey{project, typeStor
 
 // Shrunk records that something of a project goes.
 func (t eventCounts) Shrunk(project int64) { t[countKey{project, typeShrunk}] = 0 }
+
+// Replaced counts bytes that are written for a project in place of others, which are counted off when its rows are counted.
+func (t eventCounts) Replaced(project, bytes int64) {
+	t[countKey{project, typeReplaced}] = 0
+	t.Stored(project, bytes)
+}
 
 func (t eventCounts) add(project int64, typ event.Type, n int64) {
 	t[countKey{project, query.TypeCode(typ)}] += n
@@ -43,7 +50,7 @@ func (t eventCounts) write(ctx context.Context, tx *Commit, writer int) error {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
 	})
 	for _, k := range keys {
-		// A type may be counted on and off again in one transaction, and typeShrunk is a mark for memory alone.
+		// A type may be counted on and off again in one transaction, and typeShrunk and typeReplaced are marks for memory alone.
 		if t[k] == 0 {
 			continue
 		}

@@ -32,6 +32,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	after := &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
 	after.derive()
+	tx.Counts.Stored(project, after.bytes()-before.bytes()) // of the rows: neither has its chunk
 	var chunk *int64
 	off := 0
 	// A chunk belongs to a day (PostgreSQL finds it by that), so an event that moves to another day takes its payload along.
@@ -46,7 +47,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 				return err
 			}
 			c.ID = id
-			tx.Counts.Stored(project, int64(len(c.Z))) // the one before is counted off later
+			tx.Counts.Replaced(project, int64(len(c.Z)))
 			if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func (t Documents) Update(ctx context.Context, tx *events.Commit, project int64,
 	for i, c := range t.Columns {
 		set += fmt.Sprintf(", %s = $%d", c, 6+i)
 	}
-	tx.Counts.Stored(project, int64(len(d.Doc))) // the version before is counted off later
+	tx.Counts.Replaced(project, int64(len(d.Doc)))
 	_, err := tx.Exec(ctx, `UPDATE `+t.Table+` SET version = $3, updated_ms = $4, doc = $5`+set+` WHERE project_id = $1 AND id = $2`,
 		append([]any{project, d.ID, d.Version, d.Updated, string(d.Doc)}, columns...)...)
 	return err
