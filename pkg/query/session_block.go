@@ -16,6 +16,26 @@ func (q *SessionSearch) OfSessions() *Search {
 	return &Search{Filters: filters, From: q.From, To: q.To}
 }
 
+// SessionEvents returns the events of a block that show the totals of their session.
+func SessionEvents(b Block) (column.Set, error) {
+	set := column.NewSet(b.Len())
+	col, err := b.Column(DerivedColumn)
+	if err != nil || col == nil {
+		return set, err
+	}
+	if !col.IsNumeric() {
+		return nil, column.ErrDamaged
+	}
+	col.Numbers(func(first int, values []float64, present column.Set) {
+		for row := first; row < first+len(values); row++ {
+			if present == nil || present.Has(row) {
+				set.Add(row)
+			}
+		}
+	})
+	return set, nil
+}
+
 // OfEvents returns the filters that look at no total and no state of a session, so that a statement over events alone can decide them.
 func OfEvents(fs []Filter) []Filter {
 	return slices.DeleteFunc(slices.Clone(fs), func(f Filter) bool {

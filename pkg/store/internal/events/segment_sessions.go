@@ -2,6 +2,8 @@ package events
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 
 	"github.com/google/uuid"
 
@@ -11,17 +13,36 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/segment"
 )
 
-// maxSessionSet is how many sessions with an event that meets a search are kept in memory, 16 bytes and a place in a map each.
-const maxSessionSet = 2_000_000
+// Sessions with an event that meets a search may be many; they are kept in memory until the sessions are looked at.
+const (
+	// maxSessionSet is how many of them may be known by id, 16 bytes and a place in a map each, and maxSessionRows how many by the
+	// row of their session event, two bytes each.
+	maxSessionSet  = 2_000_000
+	maxSessionRows = 20_000_000
+)
 
-// segmentSessions collects a page of a search of sessions from segments.
+// segmentSessions collects a page of a search of sessions from segments. The session events of a segment that match are one answer, and the sessions
+// with an event that meets the filters on events another one (answerOf), so that both are kept.
 type segmentSessions struct {
 	v      *segmentView
 	q      *query.SessionSearch
 	search *query.Search
-	with   map[uuid.UUID]struct{} // sessions with an event that meets the filters on events; nil: there are none
-	top    firstPlaces
-	total  int
+	keep   int
+	// with are the sessions with an event that meets the filters on events; nil: there are none.
+	with  *sessionsWith
+	top   firstPlaces
+	total int
+}
+
+// sessionsWith are the sessions with an event that meets a search. Most sessions came as a whole, so that their session event is in the same
+// segment as the event: these are known by its row.
+type sessionsWith struct {
+	rows map[int64][]uint16 // by segment, in order
+	num  int                // of rows
+	ids  map[uuid.UUID]struct{}
+	hash [16]byte // of ids, as long as segments are looked at
+	// loose are those of rows whose session event is read from its row.
+	loose map[uuid.UUID]struct{}
 }
 
 // sessionsInSegments returns the first places of a search of sessions behind its cursor, and the number of all that match. It reports whether there
@@ -35,11 +56,14 @@ func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *quer
 		return nil, 0, false, err
 	}
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters) || query.NeedPayload(q.EventFilters), func(v *segmentView) error {
-		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), top: firstPlaces{n: keep, ascending: q.Ascending}}
+		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), keep: keep, top: firstPlaces{n: keep, ascending: q.Ascending}}
 		if err := x.findSessions(ctx); err != nil {
 			return err
 		}
-		err := eachSegment(ctx, v, v.segments, x.match, x.add)
+		question := x.question()
+		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*sessionPlaces, error) {
+			return answerOf(v, b, x.search, question, func(found query.Decided) (*sessionPlaces, error) { return x.placesIn(b, found) })
+		}, x.add)
 		if err == nil {
 			err = v.eachLoose(ctx, x.search, false, x.addLoose)
 		}
@@ -54,117 +78,288 @@ func (x *segmentSessions) findSessions(ctx context.Context) error {
 	if x.q.EventFilters == nil {
 		return nil
 	}
-	x.with = map[uuid.UUID]struct{}{}
+	w := &sessionsWith{rows: map[int64][]uint16{}, ids: map[uuid.UUID]struct{}{}, loose: map[uuid.UUID]struct{}{}}
+	x.with = w
 	some := &query.Search{Filters: x.q.EventFilters}
 	keys := len(x.v.keys)
-	err := eachSegment(ctx, x.v, x.v.segments, func(b *segment.Block) (query.Decided, error) { return x.v.match(b, some) },
-		func(b *segment.Block, d query.Decided) (bool, error) {
-			if err := x.addSessionsOf(b, d.Match); err != nil {
-				return false, err
-			}
-			if len(x.with) > maxSessionSet {
-				return false, goByRows(rowsLarge)
-			}
-			return true, x.v.addLoose(b, d)
-		})
+	err := eachSegment(ctx, x.v, x.v.segments, func(b *segment.Block) (*blockSessions, error) {
+		return answerOf(x.v, b, some, "sessions", func(found query.Decided) (*blockSessions, error) { return x.v.sessionsOf(b, found) })
+	}, func(b *segment.Block, found *blockSessions) (bool, error) {
+		if !w.add(b, found) {
+			return false, goByRows(rowsLarge)
+		}
+		return true, x.v.addLoose(b, query.Decided{Maybe: found.maybe})
+	})
 	if err == nil {
 		err = x.v.eachLoose(ctx, some, false, func(l *looseEvent) error {
-			x.with[l.SessionID] = struct{}{}
+			w.ids[l.SessionID] = struct{}{}
 			return nil
 		})
 	}
 	// Events that had to be read for these filters need not be for the others.
 	x.v.keys = x.v.keys[:keys]
+	w.hashIDs()
 	return err
 }
 
-// addSessionsOf adds the sessions of events of a segment, each once.
-func (x *segmentSessions) addSessionsOf(b *segment.Block, match column.Set) error {
-	if match.Empty() {
-		return nil
+// add adds the sessions of a segment. It reports whether they are few enough.
+func (w *sessionsWith) add(b *segment.Block, found *blockSessions) bool {
+	if len(found.rows) > 0 {
+		w.rows[b.ID] = found.rows
+		w.num += len(found.rows)
 	}
+	for _, id := range found.ids {
+		w.ids[id] = struct{}{}
+	}
+	return len(w.ids) <= maxSessionSet && w.num <= maxSessionRows
+}
+
+// hashIDs makes hash tell these ids from others, in whichever order they came.
+func (w *sessionsWith) hashIDs() {
+	h := fnv.New128a()
+	for id := range w.ids {
+		h.Reset()
+		h.Write(id[:])
+		for i, c := range h.Sum(nil) {
+			w.hash[i] ^= c
+		}
+	}
+}
+
+// blockSessions are the sessions with an event that a search finds in a segment: by the row of their session event if that is in the same
+// segment and has not changed, else by id.
+type blockSessions struct {
+	rows  []uint16
+	ids   []uuid.UUID
+	maybe column.Set // events that must be read
+}
+
+// Bytes returns about how much memory they take.
+func (s *blockSessions) Bytes() int { return 100 + 2*len(s.rows) + 16*len(s.ids) + 8*len(s.maybe) }
+
+// sessionsOf returns the sessions of the events of a segment that a search has found.
+func (v *segmentView) sessionsOf(b *segment.Block, found query.Decided) (*blockSessions, error) {
+	out := &blockSessions{}
+	if !found.Maybe.Empty() {
+		out.maybe = found.Maybe
+	}
+	if found.Match.Empty() {
+		return out, nil
+	}
+	col, err := sessionColumn(b)
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]bool, col.Codes())
+	found.Match.Each(func(row int) bool {
+		seen[col.Code(row)] = true
+		return true
+	})
+	events, err := v.sessionEvents(b)
+	if err != nil {
+		return nil, err
+	}
+	events.Each(func(row int) bool {
+		if code := col.Code(row); seen[code] {
+			seen[code] = false
+			out.rows = append(out.rows, uint16(row))
+		}
+		return true
+	})
+	for code, left := range seen {
+		if !left {
+			continue
+		}
+		id, err := uuid.FromBytes(col.Value(code))
+		if err != nil {
+			return nil, column.ErrDamaged
+		}
+		out.ids = append(out.ids, id)
+	}
+	return out, nil
+}
+
+// sessionEvents returns the session events of a segment that have the totals of a session and have not changed since.
+func (v *segmentView) sessionEvents(b *segment.Block) (column.Set, error) {
+	events, err := query.SessionEvents(b)
+	if err != nil {
+		return nil, err
+	}
+	if stale := v.staleOf(b); len(stale) > 0 {
+		changed, err := b.Rows(stale)
+		if err != nil {
+			return nil, err
+		}
+		events.AndNot(changed)
+	}
+	return events, nil
+}
+
+// sessionColumn returns the column of the sessions of a segment's events, which every segment has.
+func sessionColumn(b *segment.Block) (*column.Column, error) {
 	col, err := b.Column(query.SessionColumn)
 	if err == nil && (col == nil || col.IsNumeric()) {
 		err = column.ErrDamaged
 	}
+	return col, err
+}
+
+// sessionPlaces are the first places of the sessions of a segment that match, in order, and how many match in all.
+type sessionPlaces struct {
+	list  []EventPlace
+	total int
+	maybe column.Set // session events that must be read
+}
+
+// Bytes returns about how much memory they take.
+func (p *sessionPlaces) Bytes() int { return 100 + 40*len(p.list) + 8*len(p.maybe) }
+
+// question says what the places of a segment depend on beside the filters on sessions.
+func (x *segmentSessions) question() string {
+	after := ""
+	if a := x.q.After; a != nil {
+		after = fmt.Sprint(a.Value, a.ID)
+	}
+	question := fmt.Sprint("places ", x.q.Sort, x.q.Ascending, x.keep, " ", after)
+	if x.with != nil {
+		question += fmt.Sprintf(" with %x %s", x.with.hash, query.KeyOf(x.q.EventFilters))
+	}
+	return question
+}
+
+// placesIn returns the places of the session events of a segment that the filters on sessions have found.
+func (x *segmentSessions) placesIn(b *segment.Block, found query.Decided) (*sessionPlaces, error) {
+	out := &sessionPlaces{}
+	if found.Match.Empty() {
+		if !found.Maybe.Empty() {
+			out.maybe = found.Maybe
+		}
+		return out, nil
+	}
+	values, err := x.q.Sort.ValuesOf(b)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := query.SessionEvents(b)
+	if err != nil {
+		return nil, err
+	}
+	whole.And(values.Present)
+	// One without totals has no row of its session, or the segment lacks the column.
+	absent := column.NewSet(b.Len())
+	absent.Or(found.Match)
+	absent.AndNot(whole)
+	found.Match.And(whole)
+	found.Maybe.Or(absent)
+	if !found.Maybe.Empty() {
+		out.maybe = found.Maybe
+	}
+	return out, x.fill(out, b, found.Match, values.Values)
+}
+
+// fill adds the session events of a segment that match if one of their session's events does.
+func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match column.Set, values []float64) error {
+	col, err := sessionColumn(b)
 	if err != nil {
 		return err
 	}
-	seen := make([]bool, col.Codes())
+	days, err := b.Days()
+	if err != nil {
+		return err
+	}
+	var local []uint16
+	if x.with != nil {
+		local = x.with.rows[b.ID]
+	}
+	top := firstPlaces{n: x.keep, ascending: x.q.Ascending}
 	match.Each(func(row int) bool {
-		code := col.Code(row)
-		if seen[code] {
+		for len(local) > 0 && int(local[0]) < row {
+			local = local[1:]
+		}
+		isLocal := len(local) > 0 && int(local[0]) == row
+		if x.with != nil && !isLocal && len(x.with.ids) == 0 {
 			return true
 		}
-		seen[code] = true
-		id, bad := uuid.FromBytes(col.Value(code))
-		if bad != nil {
+		var id uuid.UUID
+		if id, err = uuid.FromBytes(col.Value(col.Code(row))); err != nil {
 			err = column.ErrDamaged
 			return false
 		}
-		x.with[id] = struct{}{}
+		if x.with != nil && !isLocal {
+			if _, ok := x.with.ids[id]; !ok {
+				return true
+			}
+		}
+		out.total++
+		at := EventPlace{query.Place{Value: values[row], ID: id}, days.Of(row)}
+		if x.isOnPage(at) && top.wants(at.Place) {
+			top.add(at)
+		}
 		return true
 	})
+	out.list = top.page(0)
 	return err
 }
 
-// sessionMatch is the session events of a segment that match, and what they are sorted by.
-type sessionMatch struct {
-	query.Decided
-	values query.BlockNumbers
+// isOnPage reports whether a place is behind the cursor.
+func (x *segmentSessions) isOnPage(at EventPlace) bool {
+	return x.q.After == nil || before(*x.q.After, at.Place, x.q.Ascending)
 }
 
-func (x *segmentSessions) match(b *segment.Block) (m sessionMatch, err error) {
-	if m.Decided, err = x.v.match(b, x.search); err != nil || m.Match.Empty() {
-		return m, err
-	}
-	if m.values, err = x.q.Sort.ValuesOf(b); err != nil {
-		return m, err
-	}
-	// One without a value has no row of its session, or the segment lacks the column.
-	absent := column.NewSet(b.Len())
-	absent.Or(m.Match)
-	absent.AndNot(m.values.Present)
-	m.Match.AndNot(absent)
-	m.Maybe.Or(absent)
-	return m, nil
-}
-
-func (x *segmentSessions) add(b *segment.Block, m sessionMatch) (bool, error) {
-	if m.Match.Empty() {
-		return true, x.v.addLoose(b, m.Decided)
-	}
-	keys, err := b.Keys()
-	if err != nil {
-		return false, err
-	}
-	m.Match.Each(func(row int) bool {
-		id, day := keys.Of(row)
-		x.consider(EventPlace{query.Place{Value: m.values.Values[row], ID: id}, day})
-		return true
-	})
-	return true, x.v.addLoose(b, m.Decided)
-}
-
-// consider counts a session that matches if one of its events does, and adds its place if that may be on the page.
-func (x *segmentSessions) consider(at EventPlace) {
-	if x.with != nil {
-		if _, ok := x.with[at.ID]; !ok {
-			return
+// add adds the sessions of a segment.
+func (x *segmentSessions) add(b *segment.Block, p *sessionPlaces) (bool, error) {
+	x.total += p.total
+	for _, at := range p.list {
+		if x.top.wants(at.Place) {
+			x.top.add(at)
 		}
 	}
-	x.total++
-	if x.q.After != nil && !before(*x.q.After, at.Place, x.q.Ascending) {
-		return
+	if err := x.addLooseSessions(b, p.maybe); err != nil {
+		return false, err
 	}
-	if x.top.wants(at.Place) {
-		x.top.add(at)
+	return true, x.v.addLoose(b, query.Decided{Maybe: p.maybe})
+}
+
+// addLooseSessions adds the ids of sessions that are known by the row of their session event, where that must be read.
+func (x *segmentSessions) addLooseSessions(b *segment.Block, maybe column.Set) error {
+	if x.with == nil || maybe.Empty() || len(x.with.rows[b.ID]) == 0 {
+		return nil
 	}
+	col, err := sessionColumn(b)
+	if err != nil {
+		return err
+	}
+	for _, row := range x.with.rows[b.ID] {
+		if !maybe.Has(int(row)) {
+			continue
+		}
+		id, err := uuid.FromBytes(col.Value(col.Code(int(row))))
+		if err != nil {
+			return column.ErrDamaged
+		}
+		x.with.loose[id] = struct{}{}
+	}
+	return nil
+}
+
+// isWith reports whether a session has an event that meets the filters on events. It is asked for those whose session event is read.
+func (x *segmentSessions) isWith(id uuid.UUID) bool {
+	if x.with == nil {
+		return true
+	}
+	_, byID := x.with.ids[id]
+	_, byRow := x.with.loose[id]
+	return byID || byRow
 }
 
 func (x *segmentSessions) addLoose(l *looseEvent) error {
-	if l.totals != nil { // else its session's row is gone
-		x.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day})
+	if l.totals == nil || !x.isWith(l.ID) { // without totals its session's row is gone
+		return nil
+	}
+	x.total++
+	at := EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day}
+	if x.isOnPage(at) && x.top.wants(at.Place) {
+		x.top.add(at)
 	}
 	return nil
 }

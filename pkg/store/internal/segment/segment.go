@@ -95,21 +95,33 @@ func (b *Block) must(name string) (*column.Column, error) {
 	return c, err
 }
 
+// Days are the days of the keys of the events of a block.
+type Days struct{ column *column.Column }
+
+// Of returns the day of a row.
+func (d Days) Of(row int) int32 {
+	f, _ := d.column.Number(row)
+	return int32(f)
+}
+
+// Days returns the days of its events.
+func (b *Block) Days() (Days, error) {
+	c, err := b.must(dayColumn)
+	return Days{c}, err
+}
+
 // Keys are the keys of the events of a block: day and id.
 type Keys struct {
 	ids  []byte
-	days *column.Column
+	days Days
 }
 
 // Of returns the key of a row.
-func (k *Keys) Of(row int) (id uuid.UUID, day int32) {
-	f, _ := k.days.Number(row)
-	return idOf(k.ids, row), int32(f)
-}
+func (k *Keys) Of(row int) (id uuid.UUID, day int32) { return idOf(k.ids, row), k.days.Of(row) }
 
 // Keys returns the keys of its events.
 func (b *Block) Keys() (*Keys, error) {
-	days, err := b.must(dayColumn)
+	days, err := b.Days()
 	if err != nil {
 		return nil, err
 	}
