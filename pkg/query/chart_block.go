@@ -14,14 +14,19 @@ func (c *Chart) InColumns() bool {
 
 // BlockKey identifies what SumBlock makes of a block, but for the events that are found: sums with the same key are the same.
 func (a *ChartSums) BlockKey() string {
-	group, metric := "", ""
-	if a.chart.Group != nil {
-		group = a.chart.Group.key()
-	}
+	metric := ""
 	if a.chart.Aggregation != Count {
 		metric = a.plan.metric.key()
 	}
-	return fmt.Sprintf("%s|%v|%v|%v|%q|%q", a.chart.Aggregation, a.plan.size, a.plan.origin, a.plan.totals, group, metric)
+	return fmt.Sprintf("%s|%v|%v|%v|%q|%q", a.chart.Aggregation, a.plan.size, a.plan.origin, a.plan.totals, a.groupKey(), metric)
+}
+
+// groupKey identifies what the chart's events are split by.
+func (a *ChartSums) groupKey() string {
+	if a.chart.Group == nil {
+		return ""
+	}
+	return a.chart.Group.key()
 }
 
 // Bytes returns about how much memory the sums take.
@@ -55,6 +60,9 @@ const denseCells = 1 << 16
 // SumBlock sums up the events of a block that a search has found. It changes nothing of a, so that several blocks may be summed up at once.
 func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
 	sums := &BlockSums{Maybe: found.Maybe}
+	if err := a.leaveOutRestored(b, found); err != nil {
+		return nil, err
+	}
 	if err := sums.add(a, b, found.Match); err != nil {
 		return nil, err
 	}
@@ -97,6 +105,27 @@ func (s *BlockSums) add(a *ChartSums, b Block, match column.Set) (err error) {
 		return err
 	}
 	s.fill(a, match, units, from, to, &groups, numbers)
+	return nil
+}
+
+// leaveOutRestored leaves out the events of buckets whose points are known.
+func (a *ChartSums) leaveOutRestored(b Block, found Decided) error {
+	first, last := b.Times()
+	from, to := a.plan.unitOf(first), a.plan.unitOf(last)
+	known := a.restoredUnits(from, to)
+	if known == nil {
+		return nil
+	}
+	units, err := a.unitsOf(b, from, to)
+	if err != nil {
+		return err
+	}
+	for row := range b.Len() {
+		if units == nil || known[units[row]-from] {
+			found.Match.Remove(row)
+			found.Maybe.Remove(row)
+		}
+	}
 	return nil
 }
 
@@ -158,6 +187,7 @@ func (s *BlockSums) fill(a *ChartSums, match column.Set, units []int64, from, to
 		dense = make([]int32, cells*width)
 	}
 	sparse := map[int64]int32{}
+	var entered []int32 // by event that entered: its cell
 	match.Each(func(row int) bool {
 		unit, code := from, int64(0)
 		if units != nil {
@@ -184,19 +214,37 @@ func (s *BlockSums) fill(a *ChartSums, match column.Set, units []int64, from, to
 		}
 		x := &s.cells[place-1].chartCell
 		x.n++
-		if numbers != nil {
+		switch {
+		case a.keep:
+			entered = append(entered, place-1)
+		case numbers != nil:
 			a.enter(x, numbers.Values[row])
 		}
+		return true
+	})
+	if a.keep {
+		s.keepValues(match, entered, numbers.Values)
+	}
+}
+
+// keepValues gives each cell its values, which stand in one list.
+func (s *BlockSums) keepValues(match column.Set, entered []int32, values []float64) {
+	all := make([]float64, len(entered))
+	for i := range s.cells {
+		n := s.cells[i].n
+		s.cells[i].values, all = all[:0:n], all[n:]
+	}
+	i := 0
+	match.Each(func(row int) bool {
+		x := &s.cells[entered[i]]
+		x.values = append(x.values, values[row])
+		i++
 		return true
 	})
 }
 
 // enter puts an event's number to a cell's.
 func (a *ChartSums) enter(x *chartCell, f float64) {
-	if a.keep {
-		x.values = append(x.values, f)
-		return
-	}
 	if how := a.chart.Aggregation; how == Sum || how == Average {
 		f = math.Min(math.Max(f, -MaxSummed), MaxSummed)
 	}
@@ -207,11 +255,7 @@ func (a *ChartSums) enter(x *chartCell, f float64) {
 func (a *ChartSums) AddBlock(s *BlockSums) error {
 	for i := range s.cells {
 		cell := &s.cells[i]
-		g := chartGroup{null: true}
-		if cell.group != nil {
-			g = chartGroup{name: *cell.group}
-		}
-		x, err := a.cell(cell.unit, g)
+		x, err := a.cell(cell.unit, groupOf(cell.group))
 		if err != nil {
 			return err
 		}
@@ -219,7 +263,11 @@ func (a *ChartSums) AddBlock(s *BlockSums) error {
 		if err := a.keepMore(len(cell.values)); err != nil {
 			return err
 		}
-		x.values = append(x.values, cell.values...)
+		if x.values == nil {
+			x.values = cell.values // with no room behind it
+		} else {
+			x.values = append(x.values, cell.values...)
+		}
 		if cell.has {
 			x.join(a.chart.Aggregation, cell.value)
 		}

@@ -31,6 +31,8 @@ type ChartSums struct {
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
 	cells  map[chartCellKey]*chartCell
 	kept   int // values kept
+	// By the start of a bucket: it has events that were added one by one; its points were restored.
+	single, restored map[int64]bool
 }
 
 // chartCellKey identifies a point: the start of its bucket in Unix milliseconds, and its group.
@@ -53,12 +55,17 @@ type chartCell struct {
 	has   bool    // value is of something
 	// The values one by one, for percentiles.
 	values []float64
+	// The percentile, if it is known.
+	finished *float64
 }
 
 // NewChartSums returns empty sums of a chart. only are the groups to keep apart, nil for all.
 func NewChartSums(c *Chart, plan *ChartPlan, only map[string]bool) *ChartSums {
 	_, keep := c.Aggregation.Quantile()
-	return &ChartSums{chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{}}
+	return &ChartSums{
+		chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{},
+		single: map[int64]bool{}, restored: map[int64]bool{},
+	}
 }
 
 // AddRow adds what the database read: one event, or the sum of many.
@@ -97,7 +104,11 @@ func (a *ChartSums) AddEvent(e *event.Event) error {
 			g = chartGroup{name: text}
 		}
 	}
-	return a.add(a.plan.unitOf(e.Start), g, 1, value)
+	unit := a.plan.unitOf(e.Start)
+	if a.keep {
+		a.single[a.bucketOf(unit)] = true
+	}
+	return a.add(unit, g, 1, value)
 }
 
 // add puts n events, whose value or sum of values is given, to the cell of their unit and group.
@@ -123,9 +134,14 @@ func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error
 func (a *ChartSums) cell(unit int64, g chartGroup) (*chartCell, error) {
 	start, ok := a.starts[unit]
 	if !ok {
-		start = a.chart.Bucket.Start(a.plan.unitStart(unit), a.chart.Zone).UnixMilli()
+		start = a.bucketOf(unit)
 		a.starts[unit] = start
 	}
+	return a.cellAt(start, g)
+}
+
+// cellAt returns the cell of the bucket that begins at start, in Unix milliseconds.
+func (a *ChartSums) cellAt(start int64, g chartGroup) (*chartCell, error) {
 	if a.only != nil && !g.null && !a.only[g.name] {
 		g.name = OtherGroup
 	}
@@ -312,6 +328,8 @@ func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 	}
 	p.Count = x.n
 	switch q, isQuantile := a.chart.Aggregation.Quantile(); {
+	case x.finished != nil:
+		p.Value = finite(*x.finished)
 	case isQuantile:
 		p.Value = finite(quantile(x.values, q))
 	case a.chart.Aggregation == Count:

@@ -31,6 +31,7 @@ var segmentTests = []test{
 	{"Segments/built anew in the next process", segmentsRebuiltLater},
 	{"Segments/state", segmentsCounted},
 	{"Segments/words of a payload that is gone", segmentsWordsGone},
+	{"Segments/percentiles of buckets that change", segmentsPercentiles},
 }
 
 // comparisons returns how many answers are compared: SPANGROVE_COMPARISONS, by default 4,000, and fewer where the tests are to be short.

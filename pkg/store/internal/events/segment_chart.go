@@ -20,6 +20,10 @@ func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Cha
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(c.Filters), func(v *segmentView) error {
 		plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, earliest)
 		sums := query.NewChartSums(c, &plan, nil)
+		if sums.KeepsValues() {
+			answer, err = v.chartOfPercentiles(ctx, c, &plan)
+			return err
+		}
 		question := "chart " + sums.BlockKey()
 		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*query.BlockSums, error) {
 			return answerOf(v, b, &c.Search, question, func(found query.Decided) (*query.BlockSums, error) { return sums.SumBlock(b, found) })
@@ -32,11 +36,28 @@ func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Cha
 		if err == nil {
 			err = v.eachLoose(ctx, &c.Search, c.NeedPayload(), func(l *looseEvent) error { return sums.AddEvent(l.event) })
 		}
-		if errors.Is(err, query.ErrManyGroups) {
-			return goByRows(rowsLarge)
-		}
-		answer, err = sums.Result(err)
+		answer, err = chartResult(sums, err)
 		return err
 	})
 	return answer, ok, err
+}
+
+// chartOfPercentiles answers a chart of percentiles. Points that are known are of no use where groups become one.
+func (v *segmentView) chartOfPercentiles(ctx context.Context, c *query.Chart, plan *query.ChartPlan) (*query.ChartAnswer, error) {
+	keys := v.keys
+	sums := query.NewChartSums(c, plan, nil)
+	known, err := v.sumPercentiles(ctx, c, sums, true)
+	if err == nil && known && sums.JoinsGroups() {
+		v.keys = keys
+		sums = query.NewChartSums(c, plan, nil)
+		_, err = v.sumPercentiles(ctx, c, sums, false)
+	}
+	return chartResult(sums, err)
+}
+
+func chartResult(sums *query.ChartSums, err error) (*query.ChartAnswer, error) {
+	if errors.Is(err, query.ErrManyGroups) {
+		return nil, goByRows(rowsLarge)
+	}
+	return sums.Result(err)
 }

@@ -70,10 +70,13 @@ func (v *segmentView) matchFilters(b *segment.Block, filters []query.Filter) (qu
 	return x.(query.Decided).Clone(b.Len()), nil
 }
 
-// staleOf returns the places of the events of a segment that have changed, in order.
-func (v *segmentView) staleOf(b *segment.Block) []int64 {
-	first, _ := slices.BinarySearch(v.stale, b.FirstSeq)
-	last, found := slices.BinarySearch(v.stale, b.LastSeq)
+// staleOf returns the places of the events of a block that have changed, in order.
+func (v *segmentView) staleOf(b *segment.Block) []int64 { return v.staleWithin(&b.Segment) }
+
+// staleWithin returns the places of the events of a segment that have changed, in order.
+func (v *segmentView) staleWithin(x *segment.Segment) []int64 {
+	first, _ := slices.BinarySearch(v.stale, x.FirstSeq)
+	last, found := slices.BinarySearch(v.stale, x.LastSeq)
 	if found {
 		last++
 	}

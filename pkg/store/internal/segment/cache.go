@@ -9,7 +9,7 @@ import (
 const headerNumber = -1
 
 type key struct {
-	segment  int64
+	segment  int64  // 0: many
 	number   int    // of a column
 	question string // of what a question has made of the segment; "" of a column
 }
@@ -47,6 +47,26 @@ func (c *Cache) Answer(segment int64, question string, most int, work func() (an
 	})
 }
 
+// Known returns what was made of many segments to answer a question; nil if it is not kept.
+func (c *Cache) Known(question string) any {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[key{question: question}]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*entry).value
+}
+
+// Keep keeps what was made of many segments to answer a question, with its size in bytes. question must tell these segments from what they
+// become later: nothing drops the value but that others are used.
+func (c *Cache) Keep(question string, value any, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(key{question: question}, value, size+len(question)+200)
+}
+
 // get returns what is kept under a key, or else what load returns, with its size in bytes, which is kept then. Two callers may load the
 // same thing at once.
 func (c *Cache) get(k key, load func() (any, int, error)) (any, error) {
@@ -64,14 +84,20 @@ func (c *Cache) get(k key, load func() (any, int, error)) (any, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries[k] == nil && size <= c.bound {
-		c.entries[k] = c.order.PushFront(&entry{k, v, size})
-		c.bytes += size
-		for c.bytes > c.bound {
-			c.remove(c.order.Back())
-		}
-	}
+	c.put(k, v, size)
 	return v, nil
+}
+
+// put keeps a value unless one is kept under its key. The caller holds mu.
+func (c *Cache) put(k key, value any, size int) {
+	if c.entries[k] != nil || size > c.bound {
+		return
+	}
+	c.entries[k] = c.order.PushFront(&entry{k, value, size})
+	c.bytes += size
+	for c.bytes > c.bound {
+		c.remove(c.order.Back())
+	}
 }
 
 func (c *Cache) remove(e *list.Element) {
