@@ -45,7 +45,8 @@ type Built struct {
 
 // NewBuilder returns a builder without rows.
 func NewBuilder() *Builder {
-	return &Builder{dir: directory{Version: version}, most: maxEntries, vocabulary: newVocabulary()}
+	// Room for all entries of a part at once: a list that grows leaves several of its size behind.
+	return &Builder{dir: directory{Version: version}, most: maxEntries, vocabulary: newVocabulary(), entries: make([]uint64, 0, maxEntries+maxEntries/64)}
 }
 
 // Row says which row the texts that follow are of. Rows must come in order.
