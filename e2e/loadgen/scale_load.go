@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -175,7 +178,7 @@ func startIncoming(ctx context.Context, seed uint64, rate float64, o LoadOpts) (
 		stopped := ctx.Err() != nil
 		cancel()
 		// A request that is cut off by the end is no failure.
-		if err := <-ended; err != nil && !stopped && l.firstErr != nil && !errors.Is(err, context.Canceled) {
+		if err := <-ended; err != nil && !stopped && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled {
 			in.Err = err.Error()
 		}
 		p := percentilesOf(l.latencies)

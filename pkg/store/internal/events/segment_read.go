@@ -63,8 +63,13 @@ func FromRows(ctx context.Context) context.Context { return context.WithValue(ct
 
 type fromRows struct{}
 
-// maxIndexed is how many events an index may lead to for a question to be answered from their rows.
-const maxIndexed = 2000
+// indexedEvents is how many events an index may lead to for a question to be answered from their rows, and indexedPerSegment how many more for each
+// segment that would be looked at instead; maxIndexed is how many in all.
+const (
+	indexedEvents     = 50
+	indexedPerSegment = 8
+	maxIndexed        = 2000
+)
 
 // usesSegments reports whether a question is answered from segments, if there are any: columns must have all that it reads, and no index
 // may lead to few events that meet its filters. counted says that it looks at all of them, not only at the first in order.
@@ -74,10 +79,8 @@ func (s *Store) usesSegments(ctx context.Context, projectID int64, filters []que
 	}
 	b := query.NewBuilder(s.Dialect)
 	if cond := query.IndexSQL(b, filters); cond != "" {
-		n := 0
-		_, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM event AS e WHERE e.project_id = $%d AND %s LIMIT %d) AS x`,
-			len(b.Args())+1, cond, maxIndexed+1), append(b.Args(), projectID), &n)
-		if err != nil || n <= maxIndexed {
+		few, err := s.leadsToFew(ctx, projectID, b, cond)
+		if err != nil || few {
 			return s.byRows(ctx, rowsByIndex), err
 		}
 	}
@@ -85,6 +88,18 @@ func (s *Store) usesSegments(ctx context.Context, projectID int64, filters []que
 		return s.byRows(ctx, rowsByFields), nil
 	}
 	return true, nil
+}
+
+// leadsToFew reports whether so few events meet a condition that an index has that reading their rows is quicker than looking at segments.
+func (s *Store) leadsToFew(ctx context.Context, projectID int64, b *query.Builder, cond string) (bool, error) {
+	segments, n := 0, 0
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM segment WHERE project_id = $1`, []any{projectID}, &segments); err != nil {
+		return false, err
+	}
+	most := min(indexedEvents+indexedPerSegment*segments, maxIndexed)
+	_, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM event AS e WHERE e.project_id = $%d AND %s LIMIT %d) AS x`,
+		len(b.Args())+1, cond, most+1), append(b.Args(), projectID), &n)
+	return n <= most, err
 }
 
 // inSegments calls f with a view of a project's segments. It reports whether f has answered: not if there are no segments or f says so

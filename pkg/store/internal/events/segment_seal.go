@@ -42,7 +42,7 @@ const (
 	settleTime  = 30 * time.Second
 	settlePause = 10 * time.Millisecond
 	// segmentCacheBytes bounds the decoded columns in memory.
-	segmentCacheBytes = 128 << 20
+	segmentCacheBytes = 96 << 20
 )
 
 // segmentLock makes servers on one database build segments one after another.

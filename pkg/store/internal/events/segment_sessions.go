@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // Sessions with an event that meets a search may be many; they are kept in memory until the sessions are looked at.
@@ -40,9 +42,13 @@ type sessionsWith struct {
 	rows map[int64][]uint16 // by segment, in order
 	num  int                // of rows
 	ids  map[uuid.UUID]struct{}
-	hash [16]byte // of ids, as long as segments are looked at
-	// loose are those of rows whose session event is read from its row.
+	hash [16]byte // of ids
+	// loose are those with an event that was read from its row, and those of rows whose session event is read from its own. They change with each
+	// event that comes, and are no part of what is kept of segments.
 	loose map[uuid.UUID]struct{}
+	// read are the sessions whose session event is read from its row for that (findSessionEvents), and whether it has been: it may be one that a
+	// segment leaves to its row as well.
+	read map[uuid.UUID]bool
 }
 
 // sessionsInSegments returns the first places of a search of sessions behind its cursor, and the number of all that match. It reports whether there
@@ -78,7 +84,7 @@ func (x *segmentSessions) findSessions(ctx context.Context) error {
 	if x.q.EventFilters == nil {
 		return nil
 	}
-	w := &sessionsWith{rows: map[int64][]uint16{}, ids: map[uuid.UUID]struct{}{}, loose: map[uuid.UUID]struct{}{}}
+	w := &sessionsWith{rows: map[int64][]uint16{}, ids: map[uuid.UUID]struct{}{}, loose: map[uuid.UUID]struct{}{}, read: map[uuid.UUID]bool{}}
 	x.with = w
 	some := &query.Search{Filters: x.q.EventFilters}
 	keys := len(x.v.keys)
@@ -92,14 +98,91 @@ func (x *segmentSessions) findSessions(ctx context.Context) error {
 	})
 	if err == nil {
 		err = x.v.eachLoose(ctx, some, false, func(l *looseEvent) error {
-			w.ids[l.SessionID] = struct{}{}
+			w.loose[l.SessionID] = struct{}{}
 			return nil
 		})
+	}
+	if err != nil {
+		return err
 	}
 	// Events that had to be read for these filters need not be for the others.
 	x.v.keys = x.v.keys[:keys]
 	w.hashIDs()
-	return err
+	return x.findSessionEvents(ctx)
+}
+
+// findSessionEvents has the session events of loose sessions read from their rows if they are in segments and nothing there says that their
+// session has an event. Mostly there are none: an event that comes or changes has its session's event recorded as changed.
+func (x *segmentSessions) findSessionEvents(ctx context.Context) error {
+	var ids []uuid.UUID
+	for id := range x.with.loose {
+		if _, ok := x.with.ids[id]; !ok {
+			ids = append(ids, id)
+		}
+	}
+	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+		cond, args := x.v.conn.AnyID("s.session_id", 2, group)
+		var rows []sessionEventAt
+		err := sqldb.Each(ctx, x.v.conn, `SELECT e.seq, e.day, e.event_id
+			FROM session AS s
+			JOIN event AS e ON e.project_id = s.project_id AND e.day = s.event_day AND e.event_id = s.session_id
+			WHERE s.project_id = $1 AND `+cond, append([]any{x.v.project}, args...), func(scan func(...any) error) error {
+			var r sessionEventAt
+			err := scan(&r.seq, &r.day, sqldb.ScanID(&r.id))
+			rows = append(rows, r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := x.readIfKnown(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sessionEventAt is a session event with its place.
+type sessionEventAt struct {
+	eventKey
+	seq int64
+}
+
+// readIfKnown has a session event read from its row if it is in a segment that would leave it out.
+func (x *segmentSessions) readIfKnown(ctx context.Context, r sessionEventAt) error {
+	if _, changed := slices.BinarySearch(x.v.stale, r.seq); changed || r.seq > x.v.sealed || x.v.inRange(r.seq) {
+		return nil // it is read anyway
+	}
+	i := slices.IndexFunc(x.v.segments, func(s segment.Segment) bool { return s.FirstSeq <= r.seq && r.seq <= s.LastSeq })
+	if i < 0 {
+		return nil
+	}
+	row, ok, err := x.v.rowOf(ctx, &x.v.segments[i], r.seq)
+	if err != nil || !ok {
+		return err
+	}
+	if _, counted := slices.BinarySearch(x.with.rows[x.v.segments[i].ID], uint16(row)); counted {
+		return nil
+	}
+	if x.v.keys = append(x.v.keys, r.eventKey); len(x.v.keys) > x.v.maxLoose {
+		return goByRows(rowsLoose)
+	}
+	x.with.read[r.id] = false
+	return nil
+}
+
+// rowOf returns the row of an event in a segment; not ok if it is not there.
+func (v *segmentView) rowOf(ctx context.Context, x *segment.Segment, seq int64) (row int, ok bool, err error) {
+	b, err := segment.Open(ctx, *x, v.s.columns, v)
+	if err == nil {
+		row, ok, err = b.RowOf(seq)
+	}
+	if isDamaged(err) {
+		err = &damagedSegment{x.ID, err}
+	}
+	return row, ok, err
 }
 
 // add adds the sessions of a segment. It reports whether they are few enough.
@@ -355,6 +438,13 @@ func (x *segmentSessions) isWith(id uuid.UUID) bool {
 func (x *segmentSessions) addLoose(l *looseEvent) error {
 	if l.totals == nil || !x.isWith(l.ID) { // without totals its session's row is gone
 		return nil
+	}
+	if x.with != nil {
+		if isRead, ok := x.with.read[l.ID]; isRead {
+			return nil
+		} else if ok {
+			x.with.read[l.ID] = true
+		}
 	}
 	x.total++
 	at := EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day}

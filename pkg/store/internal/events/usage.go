@@ -18,8 +18,8 @@ import (
 // its writer, in the same transaction: that is one number for each commit and project. What goes or
 // shrinks is not counted where it happens; the rows themselves are counted in the background
 // instead, soon after a deletion and now and then after other changes, and the difference is kept
-// as a row of its own (numbered -1). So nothing adds up to an error over time. What is only added is counted right by the commits
-// but for rare exceptions, and all rows of a large project take long to read: they are counted again once it has grown by half.
+// as a row of its own (numbered -1). So nothing adds up to an error over time. What is only added needs no
+// count: its commits are right, and all rows of a large project take long to read.
 
 const (
 	// rowBytes stands for what a row takes in addition to its texts: its numbers and its places in indexes.
@@ -53,7 +53,6 @@ type storedBytes struct {
 	took    time.Duration // the last count
 	changed bool          // some row was replaced since then
 	shrunk  bool          // something was deleted since then
-	added   int64         // by commits of this process since then
 
 	bytesNext time.Time // from when on a rule of retention may count what the events take
 }
@@ -79,14 +78,13 @@ func (u *usage) committed(t eventCounts) {
 		// Reads between two refreshes see this server's own commits at once, and those of others after storedRefresh.
 		if k.typ == typeStored {
 			p.bytes += n
-			p.added += n
 		}
 		p.shrunk = p.shrunk || k.typ == typeShrunk || k.typ >= 0 && n < 0
 	}
 }
 
-// due returns a project whose rows must be counted, and what commits have added to it if that is the only reason.
-func (u *usage) due(now time.Time) (project, added int64, ok bool) {
+// due returns a project whose rows must be counted.
+func (u *usage) due(now time.Time) (project int64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for id, p := range u.projects {
@@ -95,30 +93,11 @@ func (u *usage) due(now time.Time) (project, added int64, ok bool) {
 			wait = countAfterDelete
 		}
 		// A large project takes long to count. With a rest of 50 times that, it is being counted at most 2 % of the time.
-		if now.Before(p.counted.Add(max(wait, countShare*p.took))) {
-			continue
-		}
-		switch {
-		case p.changed, p.shrunk:
-			return id, 0, true
-		case p.added > 0:
-			return id, p.added, true
+		if (p.changed || p.shrunk) && !now.Before(p.counted.Add(max(wait, countShare*p.took))) {
+			return id, true
 		}
 	}
-	return 0, 0, false
-}
-
-// hasGrown reports whether a project has grown by half through what commits have added since its rows were counted last. If not, that is
-// looked at again later.
-func (s *Store) hasGrown(ctx context.Context, project, added int64) (bool, error) {
-	n, err := s.StoredBytes(ctx, project)
-	if err != nil || added >= n/3 {
-		return true, err
-	}
-	s.usage.mu.Lock()
-	defer s.usage.mu.Unlock()
-	s.usage.of(project).counted = time.Now()
-	return false, nil
+	return 0, false
 }
 
 // StoredBytes returns how many bytes a project has stored: payloads as they are compressed, the
@@ -188,18 +167,11 @@ func (s *Store) countStored(ctx context.Context) {
 		}
 		// One project after another, and nothing else at the same time: each count reads all rows of a project.
 		for ctx.Err() == nil {
-			project, added, ok := s.usage.due(time.Now())
+			project, ok := s.usage.due(time.Now())
 			if !ok {
 				break
 			}
-			due, err := true, error(nil)
-			if added > 0 {
-				due, err = s.hasGrown(ctx, project, added)
-			}
-			if err == nil && due {
-				err = s.Recount(ctx, project)
-			}
-			if err != nil && ctx.Err() == nil {
+			if err := s.Recount(ctx, project); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("count the rows of a project", zap.Int64("project", project), zap.Error(err))
 				break
 			}
@@ -231,7 +203,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	began := time.Now()
 	s.usage.mu.Lock()
 	p := s.usage.of(projectID)
-	p.changed, p.shrunk, p.added, p.counted = false, false, 0, began // what comes from here on counts for the next time
+	p.changed, p.shrunk, p.counted = false, false, began // what comes from here on counts for the next time
 	s.usage.mu.Unlock()
 
 	table := func(table, sum string) string {

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sort"
@@ -145,6 +146,23 @@ func (b *Block) Seq(row int) (int64, error) {
 	return int64(f), nil
 }
 
+// RowOf returns the row with a seq; not ok if it is none of this segment's.
+func (b *Block) RowOf(seq int64) (row int, ok bool, err error) {
+	c, err := b.must(seqColumn)
+	if err != nil {
+		return 0, false, err
+	}
+	row, ok = rowOf(c, seq)
+	return row, ok, nil
+}
+
+func rowOf(seqs *column.Column, seq int64) (row int, ok bool) {
+	return sort.Find(seqs.Len(), func(i int) int {
+		f, _ := seqs.Number(i)
+		return cmp.Compare(float64(seq), f)
+	})
+}
+
 // Rows returns the set of the rows with the given seqs, of which some may be none of this segment's.
 func (b *Block) Rows(seqs []int64) (column.Set, error) {
 	set := column.NewSet(b.Len())
@@ -153,14 +171,8 @@ func (b *Block) Rows(seqs []int64) (column.Set, error) {
 		return nil, err
 	}
 	for _, seq := range seqs {
-		row := sort.Search(b.Len(), func(i int) bool {
-			f, _ := c.Number(i)
-			return f >= float64(seq)
-		})
-		if row < b.Len() {
-			if f, _ := c.Number(row); f == float64(seq) {
-				set.Add(row)
-			}
+		if row, ok := rowOf(c, seq); ok {
+			set.Add(row)
 		}
 	}
 	return set, nil
