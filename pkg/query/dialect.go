@@ -29,6 +29,9 @@ type Dialect interface {
 	// SessionIs returns the condition that an event is of a session. It needs only event.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
 
+	// NoIndex returns a column as one whose index SQLite does not use. It would take that of a project, which leads to all that the project
+	// has stored, before that of a list of sessions.
+	NoIndex(column string) string
 	// SessionIn returns the condition that an event is of one of the sessions. It needs only event.
 	SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string
 

@@ -19,6 +19,9 @@ func (d postgres) FromBySeq() string      { return d.From() }
 func (postgres) SessionID() string        { return "e.session_id" }
 func (postgres) sessionKey() string       { return "e.session_id" }
 
+// NoIndex has nothing to do: the planner knows how many rows a project has.
+func (postgres) NoIndex(column string) string { return column }
+
 func (postgres) FromSessions() string {
 	return "event AS e JOIN session AS s ON s.project_id = e.project_id AND s.session_id = e.session_id"
 }

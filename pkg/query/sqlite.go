@@ -34,6 +34,8 @@ func (d sqlite) FromSessions() string { return d.From() }
 func (sqlite) SessionID() string      { return "s.session_id" }
 func (sqlite) sessionKey() string     { return "e.session_rowid" }
 
+func (sqlite) NoIndex(column string) string { return "+" + column }
+
 func (sqlite) OfSession() string {
 	return "session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)"
 }

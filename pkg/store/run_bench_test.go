@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,11 +21,22 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// Size of the runs that are read: sessions with 12 events and 5 scores each.
-const (
-	benchDatapoints = 1000
-	benchSteps      = 11 // below the session event
+// Size of the runs that are read: sessions with 12 events and 5 scores each, and how many there are unless SPANGROVE_BENCH_DATAPOINTS says
+// another number. SPANGROVE_BENCH_OTHERS is how many other events the project has.
+const benchSteps = 11 // below the session event
+
+var (
+	benchDatapoints = benchNumber("SPANGROVE_BENCH_DATAPOINTS", 1000)
+	benchOthers     = benchNumber("SPANGROVE_BENCH_OTHERS", 0)
 )
+
+// benchNumber returns the number in an environment variable, or else the one given.
+func benchNumber(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
 
 // median runs f for as long as the benchmark wants and reports the median of its times, which
 // says more than the mean where other programs share the machine.
@@ -56,6 +69,12 @@ func benchProject(b *testing.B, s *store.Store) int64 {
 	return p.ID
 }
 
+// benchPiece returns a piece of benchText, which is read again and again.
+func benchPiece(at, size int) []byte {
+	at %= len(benchText) - size
+	return benchText[at : at+size]
+}
+
 // benchRun stores a run with its sessions.
 func benchRun(b *testing.B, s *store.Store, projectID int64, name string, r *rand.Rand, at time.Time) run.Run {
 	b.Helper()
@@ -63,7 +82,7 @@ func benchRun(b *testing.B, s *store.Store, projectID int64, name string, r *ran
 	var sessions []string
 	for from := 0; from < benchDatapoints; from += 50 {
 		var batch event.Batch
-		for n := from; n < from+50; n++ {
+		for n := from; n < min(from+50, benchDatapoints); n++ {
 			sid := uuid.New()
 			sessions = append(sessions, sid.String())
 			add := func(e event.Incoming) {
@@ -76,8 +95,8 @@ func benchRun(b *testing.B, s *store.Store, projectID int64, name string, r *ran
 				Metadata: fmt.Appendf(nil, `{"run_id":%q,"dataset_id":"EXT-bench","datapoint_id":"EXT-%04d"}`, id, n)}})
 			for i := range benchSteps {
 				e := event.Incoming{Event: event.Event{ID: uuid.New(), Type: event.TypeModel, Name: fmt.Sprintf("step %d", i), Duration: 10 + 90*r.Float64(),
-					Inputs:   fmt.Appendf(nil, `{"chat_history":[{"role":"user","content":%q}]}`, benchText[n*64:n*64+600]),
-					Outputs:  fmt.Appendf(nil, `{"role":"assistant","content":%q}`, benchText[n*32:n*32+300]),
+					Inputs:   fmt.Appendf(nil, `{"chat_history":[{"role":"user","content":%q}]}`, benchPiece(n*64, 600)),
+					Outputs:  fmt.Appendf(nil, `{"role":"assistant","content":%q}`, benchPiece(n*32, 300)),
 					Metadata: []byte(`{"prompt_tokens":1200,"completion_tokens":280,"total_tokens":1480}`)}}
 				if i == 0 {
 					e.Type = event.TypeChain
@@ -158,7 +177,7 @@ func BenchmarkRun(b *testing.B) {
 	})
 	b.Run("pairs", func(b *testing.B) {
 		median(b, func() {
-			q := run.PairQuery{EventName: "step 0", EventType: "chain", Limit: 1000, Page: 1}
+			q := run.PairQuery{EventName: "step 0", EventType: "chain", Limit: benchDatapoints, Page: 1}
 			pairs, total, err := s.RunPairs(b.Context(), projectID, &fresh, &old, q, nil)
 			if err != nil || total != benchDatapoints || len(pairs) != benchDatapoints {
 				b.Fatal(total, err)

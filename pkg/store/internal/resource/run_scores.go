@@ -192,12 +192,18 @@ func plainly(cond string) func(*query.Builder) string {
 	return func(*query.Builder) string { return cond }
 }
 
+// ofSessions returns the condition that an event is of one of some sessions, which their index leads to.
+func (s *Store) ofSessions(b *query.Builder, projectID int64, sessions []uuid.UUID) string {
+	d := s.events.Dialect
+	return d.NoIndex("e.project_id") + " = " + b.Arg(projectID) + " AND " + d.SessionIn(b, projectID, sessions)
+}
+
 // runRows reads head rows of sessions that meet cond.
 func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UUID, cond func(*query.Builder) string,
 	f func(*events.Stored) error) error {
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.events.Dialect)
-		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.events.Dialect.SessionIn(b, projectID, group) + " AND " + cond(b)
+		where := s.ofSessions(b, projectID, group) + " AND " + cond(b)
 		err := sqldb.Each(
 			ctx,
 			s.db,
@@ -252,7 +258,7 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 	var kinds []run.Kind
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.events.Dialect)
-		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.events.Dialect.SessionIn(b, projectID, group)
+		where := s.ofSessions(b, projectID, group)
 		err := sqldb.Each(ctx, s.db, `SELECT DISTINCT e.type, e.name
 			FROM event e
 			WHERE `+where, b.Args(), func(scan func(...any) error) error {
