@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -13,11 +14,25 @@ import (
 // MaxKinds bounds the kinds of events that Scores name.
 const MaxKinds = 10_000
 
+// KindSet collects the kinds of events, at most MaxKinds of them: a sender may put anything into names. Beyond the bound kinds are left out,
+// in no defined order.
+type KindSet map[Kind]bool
+
+// Add adds a kind.
+func (s KindSet) Add(k Kind) {
+	if len(s) < MaxKinds {
+		s[k] = true
+	}
+}
+
+// Sorted returns the kinds in order, nil if there are none.
+func (s KindSet) Sorted() []Kind { return slices.SortedFunc(maps.Keys(s), CompareKinds) }
+
 // Collector makes Scores of the events of a run, which may come in any order.
 type Collector struct {
 	rows       []scoredPlace
 	first      map[uuid.UUID]Place // of each session, its earliest event
-	named      map[uuid.UUID]Place // of each session without a datapoint of its own, the event that names it
+	named      map[uuid.UUID]Place // of each session with a datapoint, the event that names it
 	datapoints map[uuid.UUID]string
 }
 
@@ -33,10 +48,10 @@ func NewCollector() *Collector {
 
 // Add takes an event, which may name its session's datapoint in its metadata. Its scores count only
 // if it matches what was asked for. The metrics are copied. A session event's name of the datapoint
-// takes precedence over that of any other event.
+// takes precedence over that of any other event, and then that of the earliest.
 func (c *Collector) Add(at Place, e Scored, metadata json.RawMessage, matches bool) {
-	if d := datapointOf(metadata); d != "" && (c.datapoints[e.Session] == "" || at.ID == e.Session) {
-		c.datapoints[e.Session] = d
+	if d := datapointOf(metadata); d != "" {
+		c.name(at, e.Session, d)
 	}
 	if first, ok := c.first[e.Session]; !ok || at.Compare(first) < 0 {
 		c.first[e.Session] = at
@@ -60,12 +75,16 @@ func (c *Collector) Unnamed(sessions []uuid.UUID) (unnamed []uuid.UUID) {
 // AddUnscored takes another event of one of the Unnamed sessions: the earliest that names a
 // datapoint decides.
 func (c *Collector) AddUnscored(at Place, session uuid.UUID, metadata json.RawMessage) {
-	if named, ok := c.named[session]; ok && at.Compare(named) >= 0 {
+	if d := datapointOf(metadata); d != "" {
+		c.name(at, session, d)
+	}
+}
+
+func (c *Collector) name(at Place, session uuid.UUID, datapoint string) {
+	if named, ok := c.named[session]; ok && at.ID != session && (named.ID == session || at.Compare(named) >= 0) {
 		return
 	}
-	if d := datapointOf(metadata); d != "" {
-		c.named[session], c.datapoints[session] = at, d
-	}
+	c.named[session], c.datapoints[session] = at, datapoint
 }
 
 // Scores returns the scores in order of start time, without Kinds. Sessions are those with an event

@@ -52,7 +52,9 @@ func TestCollectorNamesDatapoints(t *testing.T) {
 	c.Add(at(2, 101), Scored{Session: id(101), Kind: root}, raw(`{"datapoint_id":"its own"}`), true)
 	c.Add(at(3, 3), Scored{Session: id(101), Kind: chat}, raw(`{"datapoint_id":"other"}`), true)
 	c.Add(at(4, 4), Scored{Session: id(102), Kind: root}, raw(`{"datapoint_id":7}`), true)
+	c.Add(at(6, 6), Scored{Session: id(103), Kind: chat}, raw(`{"datapoint_id":"scored later"}`), true)
 	c.Add(at(5, 5), Scored{Session: id(103), Kind: chat}, raw(`{"datapoint_id":"scored"}`), false)
+	c.Add(at(7, 7), Scored{Session: id(103), Kind: chat}, raw(`{"datapoint_id":"scored later"}`), true)
 	sessions := []uuid.UUID{id(101), id(102), id(103), id(104)}
 	if got, want := c.Unnamed(sessions), []uuid.UUID{id(102), id(104)}; !slices.Equal(got, want) {
 		t.Errorf("without a datapoint are %v, want %v", got, want)

@@ -22,6 +22,7 @@ var runTests = []test{
 	{"Run/list", runList},
 	{"Run/which sessions belong", runJoin},
 	{"Run/scores", runScores},
+	{"Run/events that name the datapoint", runNames},
 	{"Run/pairs of events", runPairs},
 	{"Run/rules of metrics", runRules},
 }
@@ -225,6 +226,23 @@ func runScores(e *env) {
 			e.Errorf("%d (-want +got):\n%s", i, diff)
 		}
 	}
+}
+
+// runNames stores sessions that do not name their datapoint: the earliest event with scores that does decides, or else the earliest at all.
+func runNames(e *env) {
+	r := e.createRun(run.Update{})
+	large := of(r.ID, "large", step("b", "x", 1))
+	large.Metadata = text(`{"run_id":%q,"datapoint_id":"large","more":%q}`, r.ID, strings.Repeat("y", 20_000))
+	e.put(
+		scored(of(r.ID, "later", step("a", "later", 3)), `{"m":1}`),
+		scored(of(r.ID, "first", step("a", "first", 2)), `{"m":1}`),
+		of(r.ID, "unscored", step("a", "unscored", 1)),
+		of(r.ID, "small", step("b", "small", 2)),
+		large,
+	)
+	scores, err := e.s.RunScores(e.ctx, e.project, &r, query.Search{})
+	e.ok(err)
+	e.equal("datapoints", map[uuid.UUID]string{id("a"): "first", id("b"): "large"}, scores.Datapoints)
 }
 
 func runPairs(e *env) {

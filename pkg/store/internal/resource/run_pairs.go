@@ -87,16 +87,13 @@ func (s *Store) pairable(
 		}
 		return nil
 	})
-	// By now the rows are read and their connection is free for these.
-	for _, h := range later {
-		if err != nil {
-			break
-		}
-		var e event.Event
-		var ok bool
-		if e, ok, err = s.events.AsRead(ctx, h); err == nil && ok && match.Match(&e) {
+	if err != nil {
+		return nil, err
+	}
+	err = s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) {
+		if match.Match(e) {
 			take(h)
 		}
-	}
+	})
 	return list, err
 }

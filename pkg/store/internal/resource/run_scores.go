@@ -83,15 +83,8 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 		take(&h.Event, runPlace(&h.Event))
 		return nil
 	})
-	for _, h := range later {
-		if err != nil {
-			return err
-		}
-		var e event.Event
-		var ok bool
-		if e, ok, err = s.events.AsRead(ctx, h); err == nil && ok {
-			take(&e, runPlace(&h.Event))
-		}
+	if err == nil {
+		err = s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) { take(e, runPlace(&h.Event)) })
 	}
 	if err != nil {
 		return err
@@ -99,10 +92,34 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	// The other events of sessions whose session event does not name what it is about.
 	// A second pass, for the few sessions whose session event says nothing: all events of a run with many steps
 	// would be read otherwise.
-	return s.runRows(ctx, projectID, to.Unnamed(sessions), plainly("e.run_id IS NOT NULL"), func(h *events.Stored) error {
+	later = nil
+	err = s.runRows(ctx, projectID, to.Unnamed(sessions), plainly("e.run_id IS NOT NULL"), func(h *events.Stored) error {
+		if h.Spill&query.SpillMetadata != 0 {
+			later = append(later, h)
+			return nil
+		}
 		to.AddUnscored(runPlace(&h.Event), h.SessionID, h.Metadata)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) { to.AddUnscored(runPlace(&h.Event), h.SessionID, e.Metadata) })
+}
+
+// eachWhole calls f with the events of rows as callers read them, but for those that are gone. It is for when the rows were all read, and their
+// connection is free: reading an event beside them could wait for itself.
+func (s *Store) eachWhole(ctx context.Context, rows []*events.Stored, f func(h *events.Stored, e *event.Event)) error {
+	for _, h := range rows {
+		e, ok, err := s.events.AsRead(ctx, h)
+		if err != nil {
+			return err
+		}
+		if ok {
+			f(h, &e)
+		}
+	}
+	return nil
 }
 
 func runPlace(e *event.Event) run.Place { return run.Place{Start: e.Start, ID: e.ID} }
@@ -254,8 +271,7 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 
 // runKinds returns the names and types of all events of sessions, sorted, at most run.MaxKinds of them.
 func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.UUID) ([]run.Kind, error) {
-	seen := map[run.Kind]bool{}
-	var kinds []run.Kind
+	kinds := run.KindSet{}
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.events.Dialect)
 		where := s.ofSessions(b, projectID, group)
@@ -268,17 +284,12 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 				return err
 			}
 			k.Type = string(query.TypeOf(code))
-			// A sender may put anything into names. Beyond the bound kinds are left out, in no defined order.
-			if !seen[k] && len(kinds) < run.MaxKinds {
-				seen[k] = true
-				kinds = append(kinds, k)
-			}
+			kinds.Add(k)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(kinds, run.CompareKinds)
-	return kinds, nil
+	return kinds.Sorted(), nil
 }
