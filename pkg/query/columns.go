@@ -32,6 +32,9 @@ const (
 	DerivedColumn = "derived"
 	// SessionColumn has the 16 bytes of the id of each event's session.
 	SessionColumn = "session"
+	// MetricsColumn has the template of each event's metrics (rawjson.Template), which with the columns of their members gives them back
+	// digit for digit; "" of metrics that have none.
+	MetricsColumn = "metrics_template"
 )
 
 // derivedDuration is the bit of a duration that follows from the session's events; the members of metadata have those below it.
@@ -80,6 +83,9 @@ func ColumnsOf(e *event.Event, totals *event.SessionTotals, f func(v ColumnValue
 	text("source", e.Source)
 	if e.Error != nil && *e.Error != "" {
 		text("error", *e.Error)
+	}
+	if len(e.Metrics) > 0 {
+		f(ColumnValue{Field: MetricsColumn, Value: rawjson.Template(e.Metrics)})
 	}
 	number := func(name string, n float64) { f(numberColumn(name, n)) }
 	number("start_time", e.Start)
@@ -527,6 +533,11 @@ func (s *Search) Overlaps(b Block) (overlaps, covers bool) {
 		(s.From == nil || first >= *s.From) && (s.To == nil || last <= *s.To)
 }
 
+// InRange reports whether the range of time of a search takes in an event that starts then.
+func (s *Search) InRange(start float64) bool {
+	return (s.From == nil || start >= *s.From) && (s.To == nil || start <= *s.To)
+}
+
 // Within leaves the events of a block that are in the range of time of a search.
 func (d *Decided) Within(b Block, s *Search) error {
 	starts, err := b.Column("start_time")
@@ -536,7 +547,7 @@ func (d *Decided) Within(b Block, s *Search) error {
 	within := column.NewSet(b.Len())
 	starts.Numbers(func(first int, values []float64, _ column.Set) {
 		for i, f := range values {
-			if (s.From == nil || f >= *s.From) && (s.To == nil || f <= *s.To) {
+			if s.InRange(f) {
 				within.Add(first + i)
 			}
 		}

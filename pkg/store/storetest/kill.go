@@ -23,7 +23,7 @@ func openKilled(t *testing.T, place Place) *env {
 // keep, all at once and until the process is killed. It calls ready once each has been done.
 func Churn(t *testing.T, place Place, seed uint64, ready func()) {
 	e := openKilled(t, place)
-	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 5))}
+	r := newRandomEvents(e, seed, 5)
 	for range 4 {
 		r.change()
 	}
@@ -83,7 +83,7 @@ func CompareAnswers(t *testing.T, place Place, seed uint64) {
 	})
 	e.ok(err)
 	e.retain() // waits for a pass that still knows the rule
-	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 8))}
+	r := newRandomEvents(e, seed, 8)
 	n, err := e.s.EventCount(e.ctx, e.project)
 	e.ok(err)
 	e.Logf("%d events, %+v", n, e.index())

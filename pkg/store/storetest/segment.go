@@ -20,6 +20,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 )
 
@@ -56,7 +57,7 @@ func segmentsAnswerAsRows(e *env) {
 		seed = s
 	}
 	e.Logf("SPANGROVE_SEED=%d", seed)
-	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, 1))}
+	r := newRandomEvents(e, seed, 1)
 	const perRound = 150
 	for want := comparisons(); r.compared < want && !e.Failed(); {
 		for len(r.sessions) > 30 {
@@ -72,7 +73,7 @@ func segmentsAnswerAsRows(e *env) {
 			r.change() // behind what is sealed
 		}
 		for range perRound {
-			switch r.rand.IntN(8) {
+			switch r.rand.IntN(9) {
 			case 0, 1:
 				r.compareChart()
 			case 2:
@@ -80,6 +81,8 @@ func segmentsAnswerAsRows(e *env) {
 			case 3:
 				r.compareSessions()
 			case 4:
+				r.compareRun()
+			case 5:
 				if len(r.asked) > 0 {
 					r.asked[r.rand.IntN(len(r.asked))]()
 				}
@@ -101,6 +104,15 @@ type randomEvents struct {
 	events   []uuid.UUID
 	compared int // answers
 	asked    []func()
+	runs     []run.Run // the first lists some sessions
+}
+
+func newRandomEvents(e *env, seed, stream uint64) *randomEvents {
+	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, stream))}
+	for i := range 3 {
+		r.runs = append(r.runs, e.createRun(run.Update{ID: id(fmt.Sprint("run ", i)).String()}))
+	}
+	return r
 }
 
 // askedBefore is how many of the last questions are asked again, after events have changed: what is in memory of their answers must not be old.
@@ -124,8 +136,13 @@ func (r *randomEvents) change() {
 		}
 		r.sessions = append(r.sessions, id(session))
 		batch := event.Batch{}
+		unscored := r.rand.IntN(2) == 0 // events without scores name the datapoint of such a session
 		for range 1 + r.rand.IntN(12) {
-			batch.Events = append(batch.Events, r.incoming(session))
+			x := r.incoming(session)
+			if unscored {
+				x.Metrics = nil
+			}
+			batch.Events = append(batch.Events, x)
 		}
 		r.ok(r.s.Put(r.ctx, r.project, batch))
 		for i := range batch.Events {
@@ -135,14 +152,16 @@ func (r *randomEvents) change() {
 	for range r.rand.IntN(6) {
 		x := r.events[r.rand.IntN(len(r.events))]
 		u := event.Update{EventID: x}
-		switch r.rand.IntN(5) {
+		switch r.rand.IntN(6) {
 		case 0:
 			u.Metadata = r.object()
 		case 1:
-			u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
+			u.Metrics = r.scores()
 		case 2:
-			u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
+			u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
 		case 3:
+			u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
+		case 4:
 			u.Outputs = r.payload()
 		default:
 			u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
@@ -156,6 +175,9 @@ func (r *randomEvents) change() {
 func (r *randomEvents) sessionStart(name string) event.Incoming {
 	x := start(name, pick(r, "chat", "batch", "nightly run"), float64(r.rand.IntN(3*86_400)), float64(r.rand.IntN(100)))
 	x.Metadata = r.object()
+	if r.rand.IntN(10) == 0 {
+		x.Metrics = r.scores()
+	}
 	x.UserProperties = text(`{"user_id":"u%d","plan":%q}`, r.rand.IntN(5), pick(r, "free", "pro"))
 	return x
 }
@@ -174,7 +196,7 @@ func (r *randomEvents) incoming(session string) event.Incoming {
 		x.Config = text(`{"model":%s,"temperature":%v,"nested":{"a":%d}}`, pick(r, `"o3"`, `"gpt-4o"`, "null", "5"), r.rand.IntN(3), r.rand.IntN(3))
 	}
 	if r.rand.IntN(3) == 0 {
-		x.Metrics = text(`{"score":%v,"ok":%v}`, float64(r.rand.IntN(100))/100, r.rand.IntN(2) == 0)
+		x.Metrics = r.scores()
 	}
 	if r.rand.IntN(2) == 0 {
 		x.Inputs = r.payload()
@@ -184,6 +206,20 @@ func (r *randomEvents) incoming(session string) event.Incoming {
 	}
 	x.Complete(arrival)
 	return x
+}
+
+// scores are metrics as senders spell them.
+func (r *randomEvents) scores() json.RawMessage {
+	switch r.rand.IntN(12) {
+	case 0:
+		return raw(pick(r, `{}`, `{ }`, `{"score":null}`, `{"":1,"score":2}`, `{"score":1,"why":{"a":[1, 2]}}`))
+	case 1:
+		return text(`{"score":%v,"why":%q}`, r.rand.Float64(), strings.Repeat("long ", r.rand.IntN(4000))) // up to all of it goes to the payload
+	}
+	ok := pick(r, `true`, `false`, `"true"`, `null`, `1`, `"good"`)
+	n := pick(r, fmt.Sprint(float64(r.rand.IntN(100))/100), `1.0`, `-0`, `1e2`, `0.10`, `7`)
+	return text(pick(r, `{"score":%s,"ok":%s}`, `{"score": %s, "ok": %s}`, `{ "ok":%s ,"score" : %s}`,
+		"{\n  \"sco\\u0072e\": %s,\n  \"ok\": %s\n}", `{"n":%s,"score":%s}`), n, ok)
 }
 
 // payload is inputs or outputs with texts that filters look for.
@@ -208,6 +244,12 @@ func (r *randomEvents) object() json.RawMessage {
 			`{"b":1}`, `{"b":{"c":"deep"}}`, `{"b.c":"flat"}`, `"2026-01-02T12:00:00Z"`, `1767355200000`, `"6ba7b810-9dad-11d1-80b4-00c04fd430c8"`,
 			`0.1`, `1.5e-9`, `123456789012345678`, `"`+strings.Repeat("long ", 300)+`"`, fmt.Sprint(r.rand.Float64()*1000), fmt.Sprint(r.rand.IntN(100)))
 		b.Raw(pick(r, "a", "a.b", "a.b.c", "tier", "cost", "n", "key with spaces", "prompt_tokens", "has_feedback"), raw(value))
+	}
+	if r.rand.IntN(2) == 0 {
+		b.String("run_id", r.runs[1+r.rand.IntN(len(r.runs)-1)].ID)
+	}
+	if r.rand.IntN(3) == 0 {
+		b.Raw("datapoint_id", raw(pick(r, `"d1"`, `"d2"`, `"d3"`, `"d4"`, `""`, `7`, `"`+strings.Repeat("d", 1100)+`"`)))
 	}
 	if r.rand.IntN(12) == 0 {
 		b.Raw("large", text("%q", strings.Repeat("y", 9000))) // all of it goes to the payload
@@ -382,6 +424,37 @@ func (r *randomEvents) compareChartOf(c *query.Chart) {
 	r.ok(err)
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0), cmpopts.EquateEmpty()); d != "" {
 		r.Errorf("%s of %v by %v: %s (-rows +segments):\n%s", c.Aggregation, c.Metric, c.Group, describe(&c.Search), d)
+	}
+}
+
+// compareRun compares what the events of a run say.
+func (r *randomEvents) compareRun() {
+	q := r.search()
+	if r.rand.IntN(3) == 0 {
+		q.Filters = nil
+	}
+	i := r.rand.IntN(len(r.runs))
+	if i == 0 && len(r.sessions) > 0 {
+		var listed []string
+		for range r.rand.IntN(20) {
+			listed = append(listed, r.sessions[r.rand.IntN(len(r.sessions))].String())
+		}
+		var err error
+		r.runs[0], err = r.s.UpdateRun(r.ctx, r.project, run.Update{ID: r.runs[0].ID, EventIDs: listed})
+		r.ok(err)
+	}
+	r.ask(func() { r.compareRunOf(&r.runs[i], q) })
+}
+
+func (r *randomEvents) compareRunOf(of *run.Run, q query.Search) {
+	r.Helper()
+	r.compared++
+	want, err := r.s.RunScores(events.FromRows(r.ctx), r.project, of, q)
+	r.ok(err)
+	got, err := r.s.RunScores(events.FromSegments(r.ctx), r.project, of, q)
+	r.ok(err)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		r.Errorf("a run with %d sessions: %s (-rows +segments):\n%s", len(want.Sessions), describe(&q), d)
 	}
 }
 

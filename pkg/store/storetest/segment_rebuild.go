@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -40,6 +39,7 @@ func (r *randomEvents) compareSome(n int) {
 		r.compareChart()
 		r.compareValues()
 		r.compareSessions()
+		r.compareRun()
 		if r.Failed() {
 			r.FailNow()
 		}
@@ -49,7 +49,7 @@ func (r *randomEvents) compareSome(n int) {
 // segmentsRebuilt has segments built anew again and again, and compares answers before it has begun, while it is under way with events
 // that are stored, changed and deleted, and once it is done.
 func segmentsRebuilt(e *env) {
-	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(3, 1))}
+	r := newRandomEvents(e, 3, 1)
 	for round := range 4 {
 		for range 3 {
 			r.change()
@@ -81,7 +81,7 @@ func segmentsRebuilt(e *env) {
 
 // segmentsRebuiltLater closes the store in the middle of a rebuild: the next process goes on with it.
 func segmentsRebuiltLater(e *env) {
-	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(4, 1))}
+	r := newRandomEvents(e, 4, 1)
 	for range 3 {
 		r.change()
 		e.ok(e.s.Seal(e.ctx))

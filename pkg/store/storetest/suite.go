@@ -55,7 +55,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Place) {
 
 // RunReads holds a store with other options of reading to the cases that read what was stored, changed or deleted before.
 func RunReads(t *testing.T, fresh func(t *testing.T) Place, o store.Options) {
-	for _, list := range [][]test{fieldTests, searchTests, chartTests, sessionTotalTests, updateTests, deleteTests, windowTests} {
+	for _, list := range [][]test{fieldTests, searchTests, chartTests, sessionTotalTests, updateTests, deleteTests, windowTests, runTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()

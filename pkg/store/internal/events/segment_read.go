@@ -327,11 +327,20 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 // eachLoose calls f with the loose events that match a search: those behind the last place that is sealed, those of segments without
 // columns, and those whose keys are known. An event has no payload unless needPayload is set.
 func (v *segmentView) eachLoose(ctx context.Context, q *query.Search, needPayload bool, f func(l *looseEvent) error) error {
+	return v.eachLooseOf(ctx, q, nil, needPayload, f)
+}
+
+// eachLooseOf is eachLoose for the events of some sessions; nil: of all.
+func (v *segmentView) eachLooseOf(ctx context.Context, q *query.Search, sessions []uuid.UUID, needPayload bool, f func(l *looseEvent) error) error {
 	b := query.NewBuilder(v.s.Dialect)
 	narrowed := *q
 	narrowed.Filters = query.OfEvents(q.Filters) // the reader decides all of them
 	plan := query.CompileSearch(b, v.project, &narrowed)
 	look := newLooseReader(v, q, needPayload, f)
+	if sessions != nil {
+		look.sessions = setOf(sessions)
+		plan.Candidates += " AND " + v.s.Dialect.SessionIn(b, v.project, sessions)
+	}
 	n := len(b.Args())
 	columns := `SELECT ` + v.s.Columns() + ` FROM `
 	for _, r := range append(v.ranges, [2]int64{v.sealed + 1, 1<<63 - 1}) {
@@ -374,6 +383,7 @@ type looseReader struct {
 	v           *segmentView
 	q           *query.Search
 	match       query.Matcher
+	sessions    map[uuid.UUID]bool // others are left out; nil: none is
 	needPayload bool
 	f           func(l *looseEvent) error
 }
@@ -389,7 +399,9 @@ func (l *looseReader) read(ctx context.Context, text string, args []any) error {
 	// many as events that are not sealed.
 	err := sqldb.Each(ctx, l.v.conn, text, args, func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
-		rows = append(rows, r)
+		if err == nil && (l.sessions == nil || l.sessions[r.SessionID]) {
+			rows = append(rows, r)
+		}
 		return err
 	})
 	if err != nil {
@@ -416,7 +428,7 @@ func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
 	}
 	list := &eventList{s: l.v.s, project: l.v.project, rows: rows, rolls: rolls}
 	for i, r := range rows {
-		if (l.q.From != nil && r.Start < *l.q.From) || (l.q.To != nil && r.Start > *l.q.To) {
+		if !l.q.InRange(r.Start) {
 			continue
 		}
 		e, ok, err := l.asRead(ctx, list, i)

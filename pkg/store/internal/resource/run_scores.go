@@ -17,8 +17,8 @@ import (
 )
 
 // What the events of a run say: scores, the datapoints that its sessions are about, and the kinds of events. It is read from the
-// events whenever somebody asks, in groups of sessions. The read is a heavy one (events.Store.HeavyRead): it grows with the
-// run, which may have run.MaxSessions sessions.
+// events whenever somebody asks: from segments (events.Store.RunScores), or else from rows, in groups of sessions. The read is a heavy one
+// (events.Store.HeavyRead): it grows with the run, which may have run.MaxSessions sessions.
 
 // RunScores returns what the events of a run carry that match q's filters and date range: scores
 // and sessions of those events alone, Kinds of all.
@@ -39,6 +39,9 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	}
 	if len(sessions) == 0 {
 		return run.NewCollector().Scores(), nil
+	}
+	if scores, ok, err := s.events.RunScores(ctx, projectID, sessions, &q); ok || err != nil {
+		return scores, err
 	}
 	var kinds []run.Kind
 	// The channel has room for the answer, so the goroutine ends even if the scores failed first. It is always
@@ -72,7 +75,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	take := func(e *event.Event, at run.Place) {
 		// All events are added, also those that the filters leave out: they may tell which datapoint their session is about.
 		to.Add(at, run.Scored{Session: e.SessionID, Kind: kindOf(e), Metrics: e.Metrics}, e.Metadata,
-			inRange(e.Start, &q) && match.Match(e))
+			q.InRange(e.Start) && match.Match(e))
 	}
 	var later []*events.Stored // what needs a connection of its own: reading it beside the rows could wait for itself
 	err := s.runRows(ctx, projectID, sessions, plainly(scored), func(h *events.Stored) error {
@@ -125,10 +128,6 @@ func (s *Store) eachWhole(ctx context.Context, rows []*events.Stored, f func(h *
 func runPlace(e *event.Event) run.Place { return run.Place{Start: e.Start, ID: e.ID} }
 
 func kindOf(e *event.Event) run.Kind { return run.Kind{Name: e.Name, Type: string(e.Type)} }
-
-func inRange(start float64, q *query.Search) bool {
-	return (q.From == nil || start >= *q.From) && (q.To == nil || start <= *q.To)
-}
 
 // runSessions returns the sessions of a run, in no order: those it lists, those that belong to it,
 // and those with an event that does. fault.Invalid if there are more than run.MaxSessions. A part of them would be a wrong result

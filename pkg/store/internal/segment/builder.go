@@ -38,7 +38,7 @@ const (
 const idNumber = 0
 
 // version is that of the header and of what columns mean. Segments of another one are built again.
-const version = 1
+const version = 2
 
 // Builder collects the events of a segment.
 type Builder struct {

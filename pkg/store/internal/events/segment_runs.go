@@ -1,0 +1,447 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/column"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// rowsPerSegment is about how many events of a run are read from their rows, by the index of sessions, in the time that it takes to look for the
+// run's sessions in a segment that has none of them.
+const rowsPerSegment = 100
+
+// segmentRun collects from segments what the events of a run's sessions say.
+type segmentRun struct {
+	v        *segmentView
+	q        *query.Search // which scores count
+	match    query.Matcher
+	sessions map[uuid.UUID]bool
+	to       *run.Collector
+	unscored []runEvent // that name what a session is about: asked if nothing else does
+	kinds    run.KindSet
+}
+
+// RunScores returns what the events of a run's sessions carry, as resource.Store.RunScores does, from segments. It reports whether there was an
+// answer: not if filters look at payloads, which would be read of every event that may match.
+func (s *Store) RunScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q *query.Search) (scores *run.Scores, ok bool, err error) {
+	if !query.InColumns(q.Filters) || query.NeedPayload(q.Filters) {
+		return nil, s.byRows(ctx, rowsByFields), nil
+	}
+	ok, err = s.inSegments(ctx, projectID, false, func(v *segmentView) error {
+		if err := v.suits(ctx, sessions); err != nil {
+			return err
+		}
+		x := &segmentRun{v: v, q: q, match: query.NewMatcher(q.Filters), sessions: setOf(sessions), to: run.NewCollector(), kinds: run.KindSet{}}
+		if err := eachSegment(ctx, v, v.segments, x.read, x.add); err != nil {
+			return err
+		}
+		if err := v.eachLooseOf(ctx, &query.Search{}, sessions, false, x.addLoose); err != nil {
+			return err
+		}
+		scores = x.scores(sessions)
+		return nil
+	})
+	return scores, ok, err
+}
+
+func setOf(sessions []uuid.UUID) map[uuid.UUID]bool {
+	set := make(map[uuid.UUID]bool, len(sessions))
+	for _, id := range sessions {
+		set[id] = true
+	}
+	return set
+}
+
+// suits returns errNotInSegments if the index of sessions leads to the events of a run faster than the segments do, and the rows that must be
+// read beside them. How many events there are is concluded from some of the sessions.
+func (v *segmentView) suits(ctx context.Context, sessions []uuid.UUID) error {
+	if v.s.options.SealBeforeReads || ctx.Value(fromSegments{}) != nil {
+		return nil
+	}
+	some := sessions[:min(len(sessions), sqldb.IDsPerQuery)]
+	cond, args := v.conn.AnyID("session_id", 2, some)
+	n := 0
+	if _, err := sqldb.One(ctx, v.conn, `SELECT CAST(coalesce(sum(num_events + 1), 0) AS bigint)
+		FROM session
+		WHERE project_id = $1 AND `+cond, append([]any{v.project}, args...), &n); err != nil {
+		return err
+	}
+	besides := rowsPerSegment*len(v.segments) + looseRange*len(v.ranges) + len(v.keys)
+	if n*len(sessions)/max(1, len(some)) <= max(maxIndexed, besides) {
+		return goByRows(rowsByIndex)
+	}
+	return nil
+}
+
+// FromSegments returns a context whose reads are answered from segments also where rows are faster, for comparisons.
+func FromSegments(ctx context.Context) context.Context {
+	return context.WithValue(ctx, fromSegments{}, true)
+}
+
+type fromSegments struct{}
+
+// runEvent is what an event says of a run.
+type runEvent struct {
+	run.Place
+	run.Scored
+	metadata json.RawMessage // which datapoint it names
+	matches  bool
+}
+
+// runBlock is what a segment says of a run.
+type runBlock struct {
+	scored   []runEvent // and session events
+	unscored []runEvent // of each session the earliest that names a datapoint
+	kinds    []run.Kind
+	maybe    column.Set // must be read
+}
+
+// read looks at a segment.
+func (x *segmentRun) read(b *segment.Block) (out runBlock, err error) {
+	r, err := x.v.sessionRows(b, x.sessions)
+	if err != nil || (r.rows.Match.Empty() && r.rows.Maybe.Empty()) {
+		return runBlock{maybe: r.rows.Maybe}, err
+	}
+	c, err := readRunColumns(b, r)
+	if err != nil {
+		return out, err
+	}
+	matching, err := x.v.match(b, x.q)
+	if err != nil {
+		return out, err
+	}
+	out.maybe = r.rows.Maybe
+	kinds := map[run.Kind]bool{}
+	earliest := map[uuid.UUID]int{} // of a session, in out.unscored
+	r.rows.Match.Each(func(row int) bool {
+		var e runEvent
+		var isScored, known bool
+		if e, isScored, known, err = c.event(row); err != nil {
+			return false
+		}
+		if !known || (isScored && matching.Maybe.Has(row)) {
+			out.maybe.Add(row)
+			return true
+		}
+		if !kinds[e.Kind] {
+			kinds[e.Kind] = true
+			out.kinds = append(out.kinds, e.Kind)
+		}
+		if isScored {
+			e.matches = matching.Match.Has(row)
+			out.scored = append(out.scored, e)
+		} else if i, ok := earliest[e.Session]; e.metadata != nil && !ok {
+			earliest[e.Session] = len(out.unscored)
+			out.unscored = append(out.unscored, e)
+		} else if e.metadata != nil && e.Compare(out.unscored[i].Place) < 0 {
+			out.unscored[i] = e
+		}
+		return true
+	})
+	return out, err
+}
+
+func (x *segmentRun) add(b *segment.Block, r runBlock) (bool, error) {
+	for _, e := range r.scored {
+		x.to.Add(e.Place, e.Scored, e.metadata, e.matches)
+	}
+	x.unscored = append(x.unscored, r.unscored...)
+	for _, k := range r.kinds {
+		x.kinds.Add(k)
+	}
+	return true, x.v.addLoose(b, query.Decided{Maybe: r.maybe})
+}
+
+// addLoose adds an event that was read from its row.
+func (x *segmentRun) addLoose(l *looseEvent) error {
+	e := l.event
+	at, kind := run.Place{Start: e.Start, ID: e.ID}, run.Kind{Name: e.Name, Type: string(e.Type)}
+	x.kinds.Add(kind)
+	switch {
+	case len(e.Metrics) > 0 || e.IsSession():
+		x.to.Add(at, run.Scored{Session: e.SessionID, Kind: kind, Metrics: e.Metrics}, e.Metadata, x.q.InRange(e.Start) && x.match.Match(e))
+	case l.runID != "":
+		x.unscored = append(x.unscored, runEvent{Place: at, Scored: run.Scored{Session: e.SessionID}, metadata: e.Metadata})
+	}
+	return nil
+}
+
+func (x *segmentRun) scores(sessions []uuid.UUID) *run.Scores {
+	unnamed := setOf(x.to.Unnamed(sessions))
+	for _, e := range x.unscored {
+		if unnamed[e.Session] {
+			x.to.AddUnscored(e.Place, e.Session, e.metadata)
+		}
+	}
+	out := x.to.Scores()
+	out.Kinds = x.kinds.Sorted()
+	return out
+}
+
+// sessionRows are the events of some sessions in a segment.
+type sessionRows struct {
+	rows  query.Decided
+	codes *column.Column
+	ids   []uuid.UUID // by code; zero of other sessions
+}
+
+// sessionRows finds the events of sessions in a segment. Those that have changed are left out.
+func (v *segmentView) sessionRows(b *segment.Block, sessions map[uuid.UUID]bool) (r sessionRows, err error) {
+	if r.codes, err = dictionary(b, query.SessionColumn); err != nil {
+		return r, err
+	}
+	r.ids = make([]uuid.UUID, r.codes.Codes())
+	wanted, none := make([]bool, r.codes.Codes()), true
+	for code := column.First; code < len(wanted); code++ {
+		id, bad := uuid.FromBytes(r.codes.Value(code))
+		if bad != nil {
+			return r, column.ErrDamaged
+		}
+		if sessions[id] {
+			wanted[code], r.ids[code], none = true, id, false
+		}
+	}
+	if none {
+		return r, nil
+	}
+	in := column.NewSet(b.Len())
+	r.codes.EachCode(func(first int, codes []uint32) {
+		for i, code := range codes {
+			if wanted[code] {
+				in.Add(first + i)
+			}
+		}
+	})
+	if r.rows, err = v.match(b, &query.Search{}); err != nil {
+		return r, err
+	}
+	r.rows.Match.And(in)
+	r.rows.Maybe.And(in)
+	return r, nil
+}
+
+// dictionary returns a column that each segment has, and that is not of numbers.
+func dictionary(b *segment.Block, name string) (*column.Column, error) {
+	c, err := b.Column(name)
+	if err == nil && (c == nil || c.IsNumeric()) {
+		err = column.ErrDamaged
+	}
+	return c, err
+}
+
+// runColumns are the columns of a segment that say something of a run.
+type runColumns struct {
+	sessions  sessionRows
+	keys      *segment.Keys
+	starts    *column.Column
+	names     *column.Column
+	types     *column.Column
+	run       memberColumn // of metadata
+	datapoint memberColumn
+	metrics   metricsColumns
+}
+
+// kindCode is a kind of events by its codes in a segment.
+type kindCode struct{ name, typ int }
+
+func (c *runColumns) kind(k kindCode) run.Kind {
+	return run.Kind{Name: string(c.names.Value(k.name)), Type: string(c.types.Value(k.typ))}
+}
+
+func readRunColumns(b *segment.Block, r sessionRows) (c *runColumns, err error) {
+	c = &runColumns{sessions: r}
+	for _, x := range []struct {
+		to   **column.Column
+		name string
+	}{{&c.names, "event_name"}, {&c.types, "event_type"}} {
+		if *x.to, err = dictionary(b, x.name); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range []struct {
+		to  *memberColumn
+		key string
+	}{{&c.run, "run_id"}, {&c.datapoint, "datapoint_id"}} {
+		if *x.to, err = newMemberColumn(b, x.key); err != nil {
+			return nil, err
+		}
+	}
+	if c.starts, err = b.Column("start_time"); err != nil {
+		return nil, err
+	}
+	if c.keys, err = b.Keys(); err != nil {
+		return nil, err
+	}
+	c.metrics, err = newMetricsColumns(b)
+	return c, err
+}
+
+// event returns what an event says. It is not known if the event must be read.
+func (c *runColumns) event(row int) (e runEvent, isScored, known bool, err error) {
+	k := kindCode{c.names.Code(row), c.types.Code(row)}
+	if k.name == column.TooLong {
+		return e, false, false, nil
+	}
+	e.Kind = c.kind(k)
+	e.Session = c.sessions.ids[c.sessions.codes.Code(row)]
+	e.Start, _ = c.starts.Number(row)
+	e.ID, _ = c.keys.Of(row)
+	isScored = e.Kind.Type == string(event.TypeSession) || c.metrics.has(row)
+	datapoint, known := c.datapoint.text(row)
+	if !known {
+		return e, isScored, false, nil
+	}
+	e.metadata = datapoint.json
+	if isScored {
+		e.Metrics, known, err = c.metrics.of(row)
+		return e, isScored, known, err
+	}
+	if e.metadata != nil {
+		// Only an event that carries a run tells what its session is about.
+		var of memberText
+		if of, known = c.run.text(row); of.json == nil {
+			e.metadata = nil
+		}
+	}
+	return e, false, known, nil
+}
+
+// memberColumn is a member of metadata that counts if it is a text.
+type memberColumn struct {
+	key     string
+	column  *column.Column // nil: no event has it
+	unknown bool           // the segment cannot tell
+	texts   []memberText   // by code
+}
+
+// memberText is metadata of nothing but a text that is not empty; nil if the value is anything else.
+type memberText struct {
+	json   json.RawMessage
+	isRead bool
+}
+
+func newMemberColumn(b *segment.Block, key string) (m memberColumn, err error) {
+	m.key = key
+	if m.column, err = b.Column("metadata." + key); err != nil {
+		return m, err
+	}
+	m.unknown = m.column == nil && b.Partial("metadata")
+	if m.column != nil && !m.column.IsNumeric() {
+		m.texts = make([]memberText, m.column.Codes())
+	}
+	return m, nil
+}
+
+func (m *memberColumn) text(row int) (t memberText, known bool) {
+	if m.texts == nil {
+		return t, !m.unknown
+	}
+	code := m.column.Code(row)
+	if code < column.First {
+		return t, code == column.Absent
+	}
+	if t = m.texts[code]; !t.isRead {
+		value := m.column.Value(code)
+		if text, _ := rawjson.Text(value); text != "" {
+			var b rawjson.Builder
+			b.Raw(m.key, value)
+			t.json = b.Bytes()
+		}
+		t.isRead = true
+		m.texts[code] = t
+	}
+	return t, true
+}
+
+// metricsColumns give back the metrics of a segment's events.
+type metricsColumns struct {
+	b         *segment.Block
+	templates *column.Column // nil: no event has metrics
+	unknown   bool           // the segment cannot tell
+	fillings  map[int]*metricsFilling
+}
+
+// metricsFilling is a template with the columns of its members, nil where one has none.
+type metricsFilling struct {
+	rawjson.Filling
+	columns []*column.Column
+	values  [][]byte
+}
+
+func newMetricsColumns(b *segment.Block) (m metricsColumns, err error) {
+	m.b, m.fillings = b, map[int]*metricsFilling{}
+	m.templates, err = b.Column(query.MetricsColumn)
+	if m.templates != nil && m.templates.IsNumeric() {
+		err = column.ErrDamaged
+	}
+	m.unknown = m.templates == nil && b.Partial(query.MetricsColumn)
+	return m, err
+}
+
+// has reports whether an event has metrics, or may have some.
+func (m *metricsColumns) has(row int) bool {
+	return m.unknown || (m.templates != nil && m.templates.Code(row) != column.Absent)
+}
+
+// of returns the metrics of an event; they are not known if the event must be read.
+func (m *metricsColumns) of(row int) (metrics json.RawMessage, known bool, err error) {
+	if m.templates == nil || m.unknown {
+		return nil, !m.unknown, nil
+	}
+	code := m.templates.Code(row)
+	if code == column.Absent {
+		return nil, true, nil
+	}
+	template := m.templates.Value(code)
+	if len(template) == 0 {
+		return nil, false, nil
+	}
+	f := m.fillings[code]
+	if f == nil {
+		if f, err = m.filling(template); err != nil {
+			return nil, false, err
+		}
+		m.fillings[code] = f
+	}
+	for i, c := range f.columns {
+		if f.values[i] = textIn(c, row, f.values[i][:0]); len(f.values[i]) == 0 {
+			return nil, false, nil
+		}
+	}
+	return f.Append(nil, f.values), true, nil
+}
+
+func (m *metricsColumns) filling(template []byte) (*metricsFilling, error) {
+	f := &metricsFilling{Filling: rawjson.NewFilling(template)}
+	f.columns, f.values = make([]*column.Column, len(f.Keys)), make([][]byte, len(f.Keys))
+	for i, key := range f.Keys {
+		var err error
+		if f.columns[i], err = m.b.Column("metrics." + key); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// textIn appends the JSON of a member in an event; nothing if its column does not have it.
+func textIn(c *column.Column, row int, dst []byte) []byte {
+	if c == nil {
+		return dst
+	}
+	if !c.IsNumeric() {
+		return append(dst, c.Value(c.Code(row))...)
+	}
+	if f, ok := c.Number(row); ok {
+		return rawjson.AppendNumber(dst, f)
+	}
+	return dst
+}
