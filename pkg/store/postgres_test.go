@@ -14,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/storetest"
 )
 
 // Two processes share one database: they start at once, store overlapping batches, and see each
@@ -106,8 +107,8 @@ func TestPostgresSchemas(t *testing.T) {
 			if _, err := s.Event(t.Context(), p.ID, e.ID); err == nil {
 				t.Error("event of another schema")
 			}
-			if n := place.Count(t, `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'event_d%'`); n != 0 {
-				t.Errorf("%d partitions in a fresh schema", n)
+			if n := place.Count(t, `SELECT count(*) FROM event`); n != 0 {
+				t.Errorf("%d rows in a fresh schema", n)
 			}
 		}
 		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
@@ -136,7 +137,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 		}
 	}
 	e := event.Incoming{Event: event.Event{Type: event.TypeTool, Name: "x", Inputs: []byte(`{"q":1}`)}}
-	e.Complete(time.Now())
+	e.Complete(time.Now().Add(-100 * 24 * time.Hour)) // days whose partition nobody has made ahead
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
@@ -149,6 +150,85 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM pg_index WHERE indrelid = 'event_d%d'::regclass`, part)); n != place.Count(t, `SELECT count(*) FROM pg_index WHERE indrelid = 'event'::regclass`) {
 		t.Errorf("the partition has %d indexes, not those of its table", n)
 	}
+}
+
+// The partition of the next four weeks is made a week before they begin, when the store is opened or in its background. No request waits
+// for that, nor does the first event of these days, and that the partition is empty until then does not have it dropped.
+func TestPostgresPartitionIsMadeAhead(t *testing.T) {
+	t.Parallel()
+	const day, week, four = 24 * time.Hour, 7 * 24 * time.Hour, 28 * 24 * time.Hour
+	first := time.Now().Truncate(day)
+	for first.Unix()/86400%28 != 0 {
+		first = first.Add(day)
+	}
+	place := newPostgresPlace(t)
+	// table returns the number of the partition that begins on a day, 0 if there is none.
+	table := func(of time.Time) int {
+		d := of.Unix() / 86400
+		return place.Count(t, fmt.Sprintf(`SELECT coalesce(min(i.inhrelid::bigint), 0)
+			FROM pg_inherits AS i
+			WHERE i.inhrelid = to_regclass('event_d%[1]d') AND to_regclass('chunk_d%[1]d') IN (SELECT inhrelid FROM pg_inherits)`, d))
+	}
+	soon := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("not soon: " + what)
+			}
+		}
+	}
+	// alone runs f while nobody else can make a partition: whoever needs one waits until f has ended.
+	alone := func(f func()) {
+		t.Helper()
+		conn := place.conn(t)
+		defer func() { _ = conn.Close(context.Background()) }()
+		if _, err := conn.Exec(t.Context(), "SELECT pg_advisory_lock(x'7370616e'::int)"); err != nil {
+			t.Fatal(err)
+		}
+		f()
+	}
+	clock := storetest.NewClock(first.Add(four - week - time.Millisecond))
+	s := place.Open(t, store.Options{Now: clock.Now})
+	soon("the partition of today", func() bool { return table(first) > 0 })
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(what string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.Put(ctx, p.ID, event.Batch{Events: tools(1, clock.Now(), 0)}); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s.Tidy(t.Context())
+	if table(first.Add(four)) > 0 {
+		t.Error("a partition is made more than a week ahead")
+	}
+	clock.Add(time.Millisecond)
+	done := make(chan struct{})
+	alone(func() {
+		go func() {
+			defer close(done)
+			s.Tidy(t.Context())
+		}()
+		soon("the background waits", func() bool {
+			return place.Count(t, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = x'7370616e'::int::oid AND NOT granted`) > 0
+		})
+		put("an event while a partition is made")
+	})
+	<-done
+	made := table(first.Add(four))
+	if s.Tidy(t.Context()); made == 0 || made != table(first.Add(four)) {
+		t.Fatalf("the next partition is %d, later %d", made, table(first.Add(four)))
+	}
+	clock.Add(week)
+	alone(func() { put("the first event of the next four weeks") })
+	// A server that begins within the week makes it as well.
+	clock.Add(four - week)
+	place.Open(t, store.Options{Now: clock.Now})
+	soon("the partition after the next", func() bool { return table(first.Add(2*four)) > 0 })
 }
 
 // A server with one writer for telemetry is not the only writer: an update that waits in one finds

@@ -20,6 +20,8 @@ type Bulk interface {
 	// ready makes room for events of these days. It runs outside any transaction. anew is set if
 	// a transaction failed since it was called.
 	ready(ctx context.Context, days []int32, anew bool) error
+	// ahead makes room for events of now and of the days to come, so that no commit has to wait for it. It runs in the background.
+	ahead(ctx context.Context) error
 	// tidy frees the room of what is not stored any more.
 	tidy(ctx context.Context) error
 	// days lists the days that filters are to be built for, newest first, farDay among them.

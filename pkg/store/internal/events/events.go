@@ -201,6 +201,7 @@ func (s *Store) loadMemory(ctx context.Context) (err error) {
 
 // Start begins what is done in the background until ctx ends; work counts it.
 func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
+	work.Go(func() { s.makeAhead(ctx) })
 	work.Go(func() { s.erasing(ctx) })
 	work.Go(func() { s.erasingNames(ctx) })
 	work.Go(func() { s.countStored(ctx) })

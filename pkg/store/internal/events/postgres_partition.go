@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// Events and chunks of four weeks share a partition, which is made when it is needed. All times more
-// than a year before the store was made share one, the archive, and the window of start times ends
+// Events and chunks of four weeks share a partition. Those of the days around now are made ahead, in the background, all others when they
+// are needed. All times more than a year before the store was made share one, the archive, and the window of start times ends
 // soon after now: so the number of partitions follows the age of the store and not what is sent.
 // Empty ones are dropped.
 
@@ -21,6 +21,9 @@ const (
 	// partitionDays is how many days share a partition. A read by session or id alone looks
 	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
 	partitionDays = 28
+	// aheadDays is how many days before its first one a partition is made. The background looks every few minutes, so that
+	// also one that fails for days is in time.
+	aheadDays = 7
 	// partitionLock is the advisory lock under which partitions are made.
 	partitionLock = 0x7370616e
 )
@@ -62,14 +65,48 @@ func (b *postgresBulk) ready(ctx context.Context, days []int32, anew bool) error
 		if day < b.archive || b.partitions[n] {
 			continue
 		}
-		for _, table := range []string{"chunk", "event"} { // event last: listPartitions goes by it
-			// A crash between the two leaves a partition of chunks alone. listPartitions does not count it, so the
-			// next commit for these days makes the other; makePartition finds the first one there.
-			if err := b.makePartition(ctx, table, n*partitionDays); err != nil {
-				return fmt.Errorf("make partition of day %d: %w", day, err)
-			}
+		if err := b.makePartitions(ctx, n); err != nil {
+			return err
 		}
 		b.partitions[n] = true
+	}
+	return nil
+}
+
+// ahead makes the partitions of today and of aheadDays later, if there are none. Unlike ready it makes them without b.mu, for which each
+// commit would wait.
+func (b *postgresBulk) ahead(ctx context.Context) error {
+	for _, day := range []int32{b.today(), b.today() + aheadDays} {
+		n := partitionOf(day)
+		b.mu.Lock()
+		there := day < b.archive || b.partitions[n]
+		b.mu.Unlock()
+		if there {
+			continue
+		}
+		if err := b.makePartitions(ctx, n); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		b.partitions[n] = true
+		b.mu.Unlock()
+	}
+	return nil
+}
+
+// isAhead reports whether a partition is among those that ahead makes.
+func (b *postgresBulk) isAhead(n int32) bool {
+	return n >= partitionOf(b.today()) && n <= partitionOf(b.today()+aheadDays)
+}
+
+// makePartitions makes a partition of events, and that of their chunks, each if there is none.
+func (b *postgresBulk) makePartitions(ctx context.Context, n int32) error {
+	for _, table := range []string{"chunk", "event"} { // event last: listPartitions goes by it
+		// A crash between the two leaves a partition of chunks alone. listPartitions does not count it, so the
+		// next commit for these days makes the other; makePartition finds the first one there.
+		if err := b.makePartition(ctx, table, n*partitionDays); err != nil {
+			return fmt.Errorf("make partition of day %d: %w", n*partitionDays, err)
+		}
 	}
 	return nil
 }
@@ -102,7 +139,7 @@ func (b *postgresBulk) makePartition(ctx context.Context, table string, day int3
 	})
 }
 
-// tidy drops the partitions that are empty, but for those of today and tomorrow.
+// tidy drops the partitions that are empty, but for those that are made ahead.
 func (b *postgresBulk) tidy(ctx context.Context) error {
 	b.mu.Lock()
 	err := b.listPartitions(ctx)
@@ -111,10 +148,9 @@ func (b *postgresBulk) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Today's and tomorrow's partitions are about to be written, however empty they are.
 	for _, n := range list {
-		if n == partitionOf(b.today()) || n == partitionOf(b.today()+1) {
-			continue
+		if b.isAhead(n) {
+			continue // about to be written, however empty it is
 		}
 		if err := b.dropIfEmpty(ctx, n); err != nil {
 			return err

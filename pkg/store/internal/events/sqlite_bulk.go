@@ -48,8 +48,10 @@ func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32
 
 func (b *sqliteBulk) begin(tx sqldb.Tx) bulkTx { return &sqliteBulkTx{Tx: tx, b: b} }
 
-// ready and tidy make and drop partitions, which SQLite does not have.
+// ready, ahead and tidy make and drop partitions, which SQLite does not have.
 func (b *sqliteBulk) ready(context.Context, []int32, bool) error { return nil }
+
+func (b *sqliteBulk) ahead(context.Context) error { return nil }
 
 func (b *sqliteBulk) tidy(context.Context) error { return nil }
 
