@@ -229,7 +229,7 @@ func (v *segmentView) sessionsOf(b *segment.Block, found query.Decided) (*blockS
 	if found.Match.Empty() {
 		return out, nil
 	}
-	col, err := sessionColumn(b)
+	col, err := dictionary(b, query.SessionColumn)
 	if err != nil {
 		return nil, err
 	}
@@ -276,15 +276,6 @@ func (v *segmentView) sessionEvents(b *segment.Block) (column.Set, error) {
 		events.AndNot(changed)
 	}
 	return events, nil
-}
-
-// sessionColumn returns the column of the sessions of a segment's events, which every segment has.
-func sessionColumn(b *segment.Block) (*column.Column, error) {
-	col, err := b.Column(query.SessionColumn)
-	if err == nil && (col == nil || col.IsNumeric()) {
-		err = column.ErrDamaged
-	}
-	return col, err
 }
 
 // sessionPlaces are the first places of the sessions of a segment that match, in order, and how many match in all.
@@ -342,7 +333,7 @@ func (x *segmentSessions) placesIn(b *segment.Block, found query.Decided) (*sess
 
 // fill adds the session events of a segment that match if one of their session's events does.
 func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match column.Set, values []float64) error {
-	col, err := sessionColumn(b)
+	col, err := dictionary(b, query.SessionColumn)
 	if err != nil {
 		return err
 	}
@@ -408,7 +399,7 @@ func (x *segmentSessions) addLooseSessions(b *segment.Block, maybe column.Set) e
 	if x.with == nil || maybe.Empty() || len(x.with.rows[b.ID]) == 0 {
 		return nil
 	}
-	col, err := sessionColumn(b)
+	col, err := dictionary(b, query.SessionColumn)
 	if err != nil {
 		return err
 	}

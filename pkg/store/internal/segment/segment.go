@@ -146,7 +146,7 @@ func (b *Block) Seq(row int) (int64, error) {
 	return int64(f), nil
 }
 
-// RowOf returns the row with a seq; not ok if it is none of this segment's.
+// RowOf returns the row with a seq; not ok if it is not in this segment.
 func (b *Block) RowOf(seq int64) (row int, ok bool, err error) {
 	c, err := b.must(seqColumn)
 	if err != nil {
