@@ -224,6 +224,10 @@ func (s *Store) dropDeleted(ctx context.Context) error {
 // rebuild builds a run of neighbours anew. If another server has done so meanwhile, it leaves all as it is.
 func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
 	project, first, last := run[0].project, run[0].FirstSeq, run[len(run)-1].LastSeq
+	events := 0
+	for _, x := range run {
+		events += x.Events
+	}
 	var built []builtSegment
 	stale := map[int64][]int64{} // places by the count of changes
 	err := s.db.Snapshot(ctx, func(c sqldb.Conn) (err error) {
@@ -237,7 +241,7 @@ func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
 		if err != nil {
 			return err
 		}
-		built, err = s.buildSegments(ctx, c, `e.seq > $1 AND e.seq <= $2 AND e.project_id = $3`, first-1, last, project)
+		built, err = s.buildSegments(ctx, c, `e.seq > $1 AND e.seq <= $2 AND e.project_id = $3`, stepsOf(first-1, last, events, sealRows), project)
 		return err
 	})
 	if err != nil {

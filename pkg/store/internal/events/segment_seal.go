@@ -161,7 +161,7 @@ func (s *Store) sealTo(ctx context.Context, sealed, to int64) error {
 	}
 	var built []builtSegment
 	err = s.db.Snapshot(ctx, func(c sqldb.Conn) (err error) {
-		built, err = s.buildSegments(ctx, c, `e.seq > $1 AND e.seq <= $2`, sealed, to)
+		built, err = s.buildSegments(ctx, c, `e.seq > $1 AND e.seq <= $2`, seqSteps{sealed, to, sealRows})
 		return err
 	})
 	if err != nil {
@@ -232,8 +232,28 @@ func insertColumns(ctx context.Context, tx *Commit, id int64, columns []segment.
 	return nil
 }
 
-// buildSegments builds segments of the events that meet a condition, of all projects that have any.
-func (s *Store) buildSegments(ctx context.Context, c sqldb.Conn, cond string, from, to int64, args ...any) (list []builtSegment, err error) {
+// seqSteps are places behind one and up to another, which are read in steps. PostgreSQL reads the rows of all places that a statement names,
+// in any order, before it has the first ones: a statement that names many and takes the first few would read nearly all of them each time.
+type seqSteps struct {
+	from, to int64
+	step     int64
+}
+
+// stepsOf returns steps behind one place and up to another that hold about rows each of so many events.
+func stepsOf(from, to int64, events, rows int) seqSteps {
+	return seqSteps{from, to, (to-from)/int64(events/rows+1) + 1}
+}
+
+// next returns the places of the next step.
+func (s *seqSteps) next() (from, to int64, more bool) {
+	return s.from, min(s.to, s.from+s.step), s.from < s.to
+}
+
+// read goes on behind a place.
+func (s *seqSteps) read(to int64) { s.from = to }
+
+// buildSegments builds segments of the events at some places that meet a condition, of all projects that have any.
+func (s *Store) buildSegments(ctx context.Context, c sqldb.Conn, cond string, steps seqSteps, args ...any) (list []builtSegment, err error) {
 	builders := map[int64]*segment.Builder{}
 	finish := func(project int64) error {
 		built, err := builders[project].Build()
@@ -243,11 +263,15 @@ func (s *Store) buildSegments(ctx context.Context, c sqldb.Conn, cond string, fr
 		delete(builders, project)
 		return err
 	}
-	for {
+	for from, to, more := steps.next(); more; from, to, more = steps.next() {
 		rows, err := s.sealedRows(ctx, c, cond, from, to, args)
 		if err != nil {
 			return nil, err
 		}
+		if len(rows) == sealRows { // there may be more
+			to = rows[sealRows-1].seq
+		}
+		steps.read(to)
 		for i := range rows {
 			r := &rows[i]
 			b := builders[r.project]
@@ -261,10 +285,6 @@ func (s *Store) buildSegments(ctx context.Context, c sqldb.Conn, cond string, fr
 					return nil, err
 				}
 			}
-			from = r.seq
-		}
-		if len(rows) < sealRows {
-			break
 		}
 	}
 	for project := range builders {

@@ -91,13 +91,14 @@ func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, 
 		return nil, err
 	}
 	w := &wordRows{s: s, block: block, builder: words.NewBuilder()}
-	for from, n := x.FirstSeq, wordsRows; n == wordsRows; {
+	steps := stepsOf(x.FirstSeq-1, x.LastSeq, x.Events, wordsRows)
+	for from, to, more := steps.next(); more; from, to, more = steps.next() {
 		var seqs []int64
 		var rows []*Stored
 		err := sqldb.Each(ctx, s.db, `SELECT e.seq, `+s.Columns()+`
 			FROM `+s.Dialect.FromBySeq()+`
-			WHERE e.project_id = $1 AND e.seq >= $2 AND e.seq <= $3`+fmt.Sprintf(` ORDER BY e.seq LIMIT %d`, wordsRows),
-			[]any{x.project, from, x.LastSeq}, func(scan func(...any) error) error {
+			WHERE e.project_id = $1 AND e.seq > $2 AND e.seq <= $3`+fmt.Sprintf(` ORDER BY e.seq LIMIT %d`, wordsRows),
+			[]any{x.project, from, to}, func(scan func(...any) error) error {
 				var seq int64
 				r, err := ScanHead(func(columns ...any) error { return scan(append([]any{&seq}, columns...)...) })
 				seqs, rows = append(seqs, seq), append(rows, r)
@@ -109,9 +110,10 @@ func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, 
 		if err != nil {
 			return nil, err
 		}
-		if n = len(rows); n > 0 {
-			from = seqs[n-1] + 1
+		if len(rows) == wordsRows { // there may be more
+			to = seqs[wordsRows-1]
 		}
+		steps.read(to)
 	}
 	return w.builder.Build(block.Len())
 }
