@@ -60,6 +60,8 @@ type bulkTx interface {
 	// insertHeads inserts rows. errConflict if another writer of the same database inserted
 	// one of the keys meanwhile.
 	insertHeads(ctx context.Context, heads []*head) error
+	// deleteHeads deletes the rows of events of one day, and calls gone with the type of each that was there.
+	deleteHeads(ctx context.Context, project int64, day int32, ids []uuid.UUID, gone func(typ int)) error
 	// addIDs keeps, for findEvents and the filters, where events are found that this transaction
 	// stores on a day; removeIDs undoes it for rows that it took from a day.
 	addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error

@@ -216,7 +216,7 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 		return err
 	}
 	tx.unpacked(old.project, old.SessionID)
-	return s.dropChunks(ctx, tx, *old.chunk)
+	return s.dropChunks(ctx, tx, []int32{old.Day}, *old.chunk)
 }
 
 // dropUnused deletes an event's former chunk if no other event's payload is in it.
@@ -227,7 +227,7 @@ func (s *Store) dropUnused(ctx context.Context, tx *Commit, old *Stored) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return s.dropChunks(ctx, tx, *old.chunk)
+	return s.dropChunks(ctx, tx, []int32{old.Day}, *old.chunk)
 }
 
 // PutAbout is Put for what a judge recorded of an event, as sessions of its own. If the event is deleted meanwhile, so is the

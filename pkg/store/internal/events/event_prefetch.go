@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -227,10 +226,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	}
 	inPacks := map[int32]map[int64][]chunkRow{} // by day and pack
 	for day, ids := range byDay {
-		cond, args := s.db.AnyNumber("id", 1, ids)
-		if s.bulk.chunksByDay() {
-			cond += fmt.Sprintf(" AND day = %d", day)
-		}
+		cond, args := s.chunksOn(s.db, []int32{day}, ids...)
 		_ = sqldb.Each(ctx, s.db, `SELECT id, data, pack FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
 			var r chunkRow
 			var pack *int64

@@ -1,7 +1,9 @@
 package events
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -50,7 +52,13 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 	// Large payloads end the slice early.
 	sizes := map[int64]int64{}
 	// Lengths are read without the data: a slice of 200 events may hold 200 chunks of any size, and they are deleted unread.
-	cond, args := tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
+	var days []int32
+	var chunks []int64
+	for _, r := range list {
+		days, chunks = append(days, r.day), append(chunks, r.chunk)
+	}
+	days, chunks = distinct(days), distinct(chunks)
+	cond, args := s.chunksOn(tx, days, padded(s, purgeRows, chunks, func(id int64) int64 { return id })...)
 	err = sqldb.Each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
 		var chunk, size int64
 		err := scan(&chunk, &size)
@@ -69,14 +77,13 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 		}
 		delete(sizes, r.chunk) // counted once
 	}
-	// The lists are always of the same length, so that the statements are always the same.
 	for of := list; len(of) > 0; {
 		// The unique key begins with project and day, so one statement takes a run of events of one day.
 		n := 1
 		for n < len(of) && of[n].day == of[0].day {
 			n++
 		}
-		cond, args = tx.AnyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
+		cond, args = tx.AnyID("event_id", 3, padded(s, purgeRows, of[:n], func(r row) uuid.UUID { return r.id }))
 		if _, err := tx.Exec(ctx, `DELETE FROM event
 			WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
 			return false, err
@@ -91,17 +98,26 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 		of = of[n:]
 	}
 	// A chunk may be shared with events of the next slice. They lose their payload now and their rows then; nobody reads them.
-	chunks := make([]int64, len(list))
-	for i, r := range list {
-		chunks[i] = r.chunk
+	chunks = chunks[:0]
+	for _, r := range list {
+		chunks = append(chunks, r.chunk)
 		tx.Counts.add(id, query.TypeOf(r.typ), -1)
 	}
-	return true, s.dropChunks(ctx, tx, chunks...)
+	return true, s.dropChunks(ctx, tx, days, distinct(chunks)...)
 }
 
-// padded returns what of gives for each of list, followed by zeros up to purgeRows.
-func padded[R, V any](list []R, of func(R) V) []V {
-	out := make([]V, purgeRows)
+func distinct[N cmp.Ordered](list []N) []N {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// padded returns what of gives for each of list, ids or numbers that a statement asks for. Where each of them is an argument, zeros follow,
+// up to n, so that the statement is always the same. PostgreSQL takes all as one, and would expect a row for each zero.
+func padded[R, V any](s *Store, n int, list []R, of func(R) V) []V {
+	if !s.db.Exclusive() {
+		n = len(list)
+	}
+	out := make([]V, n)
 	for i, r := range list {
 		out[i] = of(r)
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -9,19 +10,19 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// dropChunks deletes chunks, of which none may be named by an event any more. The texts of those that stand in packs leave
+// dropChunks deletes chunks of some days, of which none may be named by an event any more. The texts of those that stand in packs leave
 // their packs, and a pack goes with the last of them. Chunks that are not there are left out.
 //
 // Rows are locked in the order of their ids, chunks before packs, as the packer does.
-func (s *Store) dropChunks(ctx context.Context, tx *Commit, ids ...int64) error {
+func (s *Store) dropChunks(ctx context.Context, tx *Commit, days []int32, ids ...int64) error {
 	slices.Sort(ids)
 	gone := map[int64][]record.Place{} // by pack
 	for group := range slices.Chunk(ids, purgeRows) {
 		list := group
 		if len(group) > 1 {
-			list = padded(group, func(id int64) int64 { return id })
+			list = padded(s, purgeRows, group, func(id int64) int64 { return id })
 		}
-		cond, args := tx.AnyNumber("id", 1, list)
+		cond, args := s.chunksOn(tx, days, list...)
 		err := sqldb.Each(ctx, tx, `DELETE FROM chunk WHERE `+cond+` RETURNING pack, CASE WHEN pack IS NOT NULL THEN data END`, args,
 			func(scan func(...any) error) error {
 				var pack *int64
@@ -43,17 +44,18 @@ func (s *Store) dropChunks(ctx context.Context, tx *Commit, ids ...int64) error 
 		}
 	}
 	for _, pack := range slices.Sorted(maps.Keys(gone)) {
-		if err := s.leavePack(ctx, tx, pack, gone[pack]); err != nil {
+		if err := s.leavePack(ctx, tx, days, pack, gone[pack]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// leavePack removes texts from a pack.
-func (s *Store) leavePack(ctx context.Context, tx *Commit, pack int64, gone []record.Place) error {
+// leavePack removes texts from a pack, which is of one of some days.
+func (s *Store) leavePack(ctx context.Context, tx *Commit, days []int32, pack int64, gone []record.Place) error {
 	var z []byte
-	ok, err := sqldb.One(ctx, tx, `SELECT data FROM chunk WHERE id = $1`+tx.ForUpdate(""), []any{pack}, &z)
+	cond, args := s.chunksOn(tx, days, pack)
+	ok, err := sqldb.One(ctx, tx, `SELECT data FROM chunk WHERE `+cond+tx.ForUpdate(""), args, &z)
 	if err != nil || !ok {
 		return err
 	}
@@ -68,9 +70,20 @@ func (s *Store) leavePack(ctx context.Context, tx *Commit, pack int64, gone []re
 	}
 	// What is damaged cannot be read without the text that is to go. It is of no use to anybody, and goes whole.
 	if err != nil || chunks <= len(gone) {
-		_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, pack)
+		_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE `+cond, args...)
 		return err
 	}
-	_, err = tx.Exec(ctx, `UPDATE chunk SET data = $2 WHERE id = $1`, pack, record.CompressPack(chunks-len(gone), text))
+	set := fmt.Sprintf(`UPDATE chunk SET data = $%d WHERE `, len(args)+1)
+	_, err = tx.Exec(ctx, set+cond, append(args, record.CompressPack(chunks-len(gone), text))...)
 	return err
+}
+
+// chunksOn returns the condition of chunks with some ids, and its arguments. Where a chunk is found by its day and id, only the partitions
+// of its days are looked into; they must be those of its events.
+func (s *Store) chunksOn(spell sqldb.Spelling, days []int32, ids ...int64) (cond string, args []any) {
+	cond, args = spell.AnyNumber("id", 1, ids)
+	if s.bulk.chunksByDay() {
+		cond, args = cond+fmt.Sprintf(" AND day = ANY($%d)", len(args)+1), append(args, days)
+	}
+	return cond, args
 }

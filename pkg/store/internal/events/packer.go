@@ -223,10 +223,7 @@ func (s *Store) chunksOf(ctx context.Context, l looseSession) (list []dayChunks,
 
 // read adds those of the chunks that are not packed yet.
 func (r *packRun) read(ctx context.Context, project int64, day int32, ids []int64) error {
-	cond, args := r.s.db.AnyNumber("id", 1, ids)
-	if r.s.bulk.chunksByDay() {
-		cond += fmt.Sprintf(" AND day = %d", day)
-	}
+	cond, args := r.s.chunksOn(r.s.db, []int32{day}, ids...)
 	var rows []chunkRow
 	err := sqldb.Each(ctx, r.s.db, `SELECT id, data FROM chunk WHERE `+cond+fmt.Sprintf(` AND pack IS NULL AND length(data) <= %d ORDER BY id`, packLargest),
 		args, func(scan func(...any) error) error {
@@ -347,11 +344,7 @@ func (p *pack) store(ctx context.Context, tx *Commit) (stored bool, err error) {
 
 // hold locks the rows of the chunks, in the order of their ids, and reports whether all are there as they were read.
 func (p *pack) hold(ctx context.Context, tx *Commit) (bool, error) {
-	ids := make([]int64, packChunks) // always as many, so that the statement is always the same
-	for i, c := range p.chunks {
-		ids[i] = c.id
-	}
-	cond, args := tx.AnyNumber("id", 1, ids)
+	cond, args := tx.s.chunksOn(tx, []int32{p.day}, padded(tx.s, packChunks, p.chunks, func(c packedChunk) int64 { return c.id })...)
 	there := 0
 	err := sqldb.Each(ctx, tx, `SELECT id FROM chunk WHERE `+cond+` AND pack IS NULL ORDER BY id`+tx.ForUpdate(""), args,
 		func(scan func(...any) error) error {
@@ -380,7 +373,9 @@ func (p *pack) write(ctx context.Context, tx *Commit) error {
 			return nil // it became no smaller
 		}
 		tx.Counts.Stored(p.project, int64(size))
-		_, err := tx.Exec(ctx, `UPDATE chunk SET data = $2 WHERE id = $1`, p.chunks[0].id, p.z)
+		cond, args := tx.s.chunksOn(tx, []int32{p.day}, p.chunks[0].id)
+		set := fmt.Sprintf(`UPDATE chunk SET data = $%d WHERE `, len(args)+1)
+		_, err := tx.Exec(ctx, set+cond, append(args, p.z)...)
 		return err
 	}
 	tx.Counts.Stored(p.project, int64(size))

@@ -524,6 +524,18 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	return nil
 }
 
+// deleteHeads takes one statement: the triggers of deletions run once a statement, and so do its way to the server and its plan.
+func (t *postgresBulkTx) deleteHeads(ctx context.Context, project int64, day int32, ids []uuid.UUID, gone func(typ int)) error {
+	return sqldb.Each(ctx, t, `DELETE FROM event
+		WHERE project_id = $1 AND day = $2 AND event_id = ANY($3)
+		RETURNING type`, []any{project, day, sqldb.IDArray(ids)}, func(scan func(...any) error) error {
+		var typ int
+		err := scan(&typ)
+		gone(typ)
+		return err
+	})
+}
+
 // textPointer returns JSON as the argument of a column that may be NULL. json, unlike jsonb, keeps the text as it came.
 func textPointer(b []byte) *string {
 	if b == nil {

@@ -183,7 +183,7 @@ func (s *Store) expireChunks(ctx context.Context, project int64, day int32, batc
 			}
 			n += some
 		}
-		if err := s.dropChunks(ctx, tx, unused...); err != nil { // together: they may stand in one pack
+		if err := s.dropChunks(ctx, tx, []int32{day}, unused...); err != nil { // together: they may stand in one pack
 			return err
 		}
 		if n == 0 {

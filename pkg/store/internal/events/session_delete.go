@@ -131,20 +131,19 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		day   int32
 		id    uuid.UUID
 		span  uuid.UUID // by which its children and log records name it; Nil: by its id
-		typ   int
 		chunk *int64
 	}
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
 	// One row more than a slice tells whether anything is left.
-	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, type, chunk
+	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, chunk
 		FROM event
 		WHERE `+s.Dialect.OfSession()+`
 		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.ID(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
-			if err := scan(&r.day, sqldb.ScanID(&r.id), sqldb.ScanID(&r.span), &r.typ, &r.chunk); err != nil {
+			if err := scan(&r.day, sqldb.ScanID(&r.id), sqldb.ScanID(&r.span), &r.chunk); err != nil {
 				return err
 			}
 			list = append(list, r)
@@ -168,13 +167,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			spans = append(spans, list[i].span)
 		}
 	}
-	// One statement for each event: the key has a day, and the events of a slice may lie on many.
 	for _, r := range list {
-		gone, err := tx.Exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.ID(r.id))
-		if err != nil {
-			return false, nil, err
-		}
-		tx.Counts.add(project, query.TypeOf(r.typ), -gone)
 		if r.chunk != nil {
 			chunks[*r.chunk] = r.day
 		}
@@ -182,6 +175,12 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			days = append(days, r.day)
 		}
 		byDay[r.day] = append(byDay[r.day], r.id)
+	}
+	// By what the statements delete and not by what was listed: another transaction may have been faster.
+	for _, day := range days {
+		if err := tx.deleteHeads(ctx, project, day, byDay[day], func(typ int) { tx.Counts.add(project, query.TypeOf(typ), -1) }); err != nil {
+			return false, nil, err
+		}
 	}
 	// After the events themselves: whoever records something about one of them meanwhile either waits
 	// for the event's row, and finds it gone, or is found here.
@@ -209,7 +208,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		}
 		unused = append(unused, c)
 	}
-	if err := s.dropChunks(ctx, tx, unused...); err != nil {
+	if err := s.dropChunks(ctx, tx, days, unused...); err != nil {
 		return false, nil, err
 	}
 	if more {

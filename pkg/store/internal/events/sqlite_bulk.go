@@ -284,6 +284,23 @@ func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	return nil
 }
 
+// deleteHeads takes a statement for each row, which is always the same, and costs little more than the row itself.
+func (t *sqliteBulkTx) deleteHeads(ctx context.Context, project int64, day int32, ids []uuid.UUID, gone func(typ int)) error {
+	for _, id := range ids {
+		var typ int
+		there, err := sqldb.One(ctx, t, `DELETE FROM event
+			WHERE project_id = $1 AND day = $2 AND event_id = $3
+			RETURNING type`, []any{project, day, id[:]}, &typ)
+		if err != nil {
+			return err
+		}
+		if there {
+			gone(typ)
+		}
+	}
+	return nil
+}
+
 // appendSQLite appends the arguments of one row, in the order of headColumns behind the number of the session. Absent values
 // are nil, which is NULL; ids are blobs of 16 bytes.
 func (h *head) appendSQLite(args []any) []any {
