@@ -74,6 +74,7 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 	if err != nil {
 		return nil, err
 	}
+	conf.ConnConfig.Tracer, _ = ctx.Value(tracer{}).(pgx.QueryTracer)
 	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy(),
 		limitReads: "SET statement_timeout = " + strconv.FormatInt(max(readTimeout.Milliseconds(), 1), 10)}
 	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
@@ -97,6 +98,13 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 	}
 	return d, nil
 }
+
+// Traced returns a context with which a database is opened whose statements t sees, with their arguments. It is for tests.
+func Traced(ctx context.Context, t pgx.QueryTracer) context.Context {
+	return context.WithValue(ctx, tracer{}, t)
+}
+
+type tracer struct{}
 
 // readingConfig returns that of connections that read. The server itself ends a statement that takes too
 // long, and soon one whose client is gone: a cancellation may be lost on its way.
