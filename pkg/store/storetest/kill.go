@@ -8,7 +8,9 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
 )
 
 // killDay is when Churn and CompareAnswers are, in days after the first of the random events: some of these are expired then.
@@ -19,8 +21,8 @@ func openKilled(t *testing.T, place Place) *env {
 	return newEnv(t, place, store.Options{Now: c.Now})
 }
 
-// Churn stores, changes and deletes random events, seals them, builds the index anew, and removes what changing rules of retention do not
-// keep, all at once and until the process is killed. It calls ready once each has been done.
+// Churn stores, changes and deletes random events, seals them with their words, packs payloads, builds the index anew, and removes what
+// changing rules of retention do not keep, all at once and until the process is killed. It calls ready once each has been done.
 func Churn(t *testing.T, place Place, seed uint64, ready func()) {
 	e := openKilled(t, place)
 	r := newRandomEvents(e, seed, 5)
@@ -28,19 +30,25 @@ func Churn(t *testing.T, place Place, seed uint64, ready func()) {
 		r.change()
 	}
 	e.ok(e.s.Seal(e.ctx))
+	e.ok(e.s.Pack(e.ctx))
 	e.ok(e.churnRetention(rand.New(rand.NewPCG(seed, 6))))
+	passes := 0
 	go e.forever(func() error {
 		if err := e.s.Seal(e.ctx); err != nil {
 			return err
 		}
+		if passes++; passes%4 != 0 {
+			return nil // the next question finds segments with their words
+		}
 		return e.s.RebuildIndex(e.ctx, e.project)
 	})
+	go e.forever(func() error { return e.s.Pack(e.ctx) })
 	retention := rand.New(rand.NewPCG(seed, 7))
 	go e.forever(func() error { return e.churnRetention(retention) })
 	ready()
 	for {
 		r.change()
-		if r.rand.IntN(4) == 0 {
+		if r.rand.IntN(2) == 0 {
 			if err := e.s.DeleteSession(e.ctx, e.project, r.sessions[0]); fault.Of(err) != fault.NotFound { // it may have expired
 				e.ok(err)
 			}
@@ -86,7 +94,9 @@ func CompareAnswers(t *testing.T, place Place, seed uint64) {
 	r := newRandomEvents(e, seed, 8)
 	n, err := e.s.EventCount(e.ctx, e.project)
 	e.ok(err)
-	e.Logf("%d events, %+v", n, e.index())
+	e.Logf("%d events, %d of %d chunks in packs, %+v", n, e.inPacks(), e.chunks(), e.index())
+	e.noOrphans()
+	e.readable(n)
 	r.compareSome(12)
 	e.ok(e.s.Seal(e.ctx))
 	x := e.index()
@@ -100,4 +110,12 @@ func CompareAnswers(t *testing.T, place Place, seed uint64) {
 	r.compareSome(5)
 	e.ok(e.s.Close(context.Background()))
 	checkEventCounts(t, place)
+}
+
+// readable reads all events whole.
+func (e *env) readable(n int64) {
+	e.Helper()
+	set, err := e.s.Search(events.FromRows(e.ctx), e.project, query.Search{Limit: 100_000, Page: 1})
+	e.ok(err)
+	e.equal("events read", int(n), len(e.load(set)))
 }
