@@ -26,6 +26,7 @@ import (
 
 var segmentTests = []test{
 	{"Segments/answers are those of rows", segmentsAnswerAsRows},
+	{"Segments/answers are those of rows while others write", segmentsAnswerWhileOthersWrite},
 	{"Segments/one that is damaged changes no answer", segmentsDamaged},
 	{"Segments/of deleted events nothing is left", segmentsForget},
 	{"Segments/built anew", segmentsRebuilt},
@@ -50,21 +51,10 @@ func comparisons() int {
 // segmentsAnswerAsRows stores, changes and deletes random events, and compares random questions as segments answer them with what rows say.
 // They are the same in each run, unless SPANGROVE_SEED is another number, or "new".
 func segmentsAnswerAsRows(e *env) {
-	seed := uint64(1)
-	if text := os.Getenv("SPANGROVE_SEED"); text == "new" {
-		seed = uint64(time.Now().UnixNano())
-	} else if s, err := strconv.ParseUint(text, 10, 64); err == nil {
-		seed = s
-	}
-	e.Logf("SPANGROVE_SEED=%d", seed)
-	r := newRandomEvents(e, seed, 1)
+	r := newRandomEvents(e, e.seed(), 1)
 	const perRound = 150
 	for want := comparisons(); r.compared < want && !e.Failed(); {
-		for len(r.sessions) > 30 {
-			e.ok(e.s.DeleteSession(e.ctx, e.project, r.sessions[0]))
-			r.sessions = r.sessions[1:]
-			r.events = r.events[len(r.events)/4:] // most of those that are gone
-		}
+		r.deleteOld()
 		r.change()
 		if r.rand.IntN(3) > 0 {
 			e.ok(e.s.Seal(e.ctx))
@@ -72,28 +62,21 @@ func segmentsAnswerAsRows(e *env) {
 		if r.rand.IntN(3) == 0 {
 			r.change() // behind what is sealed
 		}
-		for range perRound {
-			switch r.rand.IntN(9) {
-			case 0, 1:
-				r.compareChart()
-			case 2:
-				r.compareValues()
-			case 3:
-				r.compareSessions()
-			case 4:
-				r.compareRun()
-			case 5:
-				if len(r.asked) > 0 {
-					r.asked[r.rand.IntN(len(r.asked))]()
-				}
-			default:
-				r.compareSearch()
-			}
-			if e.Failed() {
-				return
-			}
-		}
+		r.ask(perRound)
 	}
+}
+
+// seed returns SPANGROVE_SEED, by default 1; for "new" another one each time.
+func (e *env) seed() uint64 {
+	e.Helper()
+	seed := uint64(1)
+	if text := os.Getenv("SPANGROVE_SEED"); text == "new" {
+		seed = uint64(time.Now().UnixNano())
+	} else if s, err := strconv.ParseUint(text, 10, 64); err == nil {
+		seed = s
+	}
+	e.Logf("SPANGROVE_SEED=%d", seed)
+	return seed
 }
 
 // randomEvents changes a store at random, and asks it random questions.
@@ -102,11 +85,14 @@ type randomEvents struct {
 	rand     *rand.Rand
 	sessions []uuid.UUID
 	events   []uuid.UUID
-	compared int // answers
+	from     float64 // when the days begin in which events start, in seconds after noon
+	within   bool    // questions are about the first days alone
+	compared int     // answers
 	asked    []func()
-	runs     []run.Run // the first lists some sessions
+	runs     []run.Run // the first lists some sessions; none: nothing is asked of runs
 }
 
+// newRandomEvents returns random events that belong to runs.
 func newRandomEvents(e *env, seed, stream uint64) *randomEvents {
 	r := &randomEvents{env: e, rand: rand.New(rand.NewPCG(seed, stream))}
 	for i := range 3 {
@@ -115,11 +101,55 @@ func newRandomEvents(e *env, seed, stream uint64) *randomEvents {
 	return r
 }
 
+// randomDays is in how many days random events start.
+const randomDays = 3
+
+// randomStart is when an event or a session starts, in seconds after noon.
+func (r *randomEvents) randomStart() float64 { return r.from + float64(r.rand.IntN(randomDays*86_400)) }
+
+// deleteOld deletes sessions until few enough are left for many questions.
+func (r *randomEvents) deleteOld() {
+	r.Helper()
+	for len(r.sessions) > 30 {
+		r.ok(r.s.DeleteSession(r.ctx, r.project, r.sessions[0]))
+		r.sessions = r.sessions[1:]
+		r.events = r.events[len(r.events)/4:] // most of those that are gone
+	}
+}
+
+// ask asks n questions of all kinds, some of them again, and ends with the first whose answers differ.
+func (r *randomEvents) ask(n int) {
+	r.Helper()
+	for range n {
+		switch r.rand.IntN(9) {
+		case 0, 1:
+			r.compareChart()
+		case 2:
+			r.compareValues()
+		case 3:
+			r.compareSessions()
+		case 4:
+			if len(r.runs) > 0 {
+				r.compareRun()
+			}
+		case 5:
+			if len(r.asked) > 0 {
+				r.asked[r.rand.IntN(len(r.asked))]()
+			}
+		default:
+			r.compareSearch()
+		}
+		if r.Failed() {
+			return
+		}
+	}
+}
+
 // askedBefore is how many of the last questions are asked again, after events have changed: what is in memory of their answers must not be old.
 const askedBefore = 40
 
-// ask asks a question for the first time.
-func (r *randomEvents) ask(compare func()) {
+// first asks a question for the first time.
+func (r *randomEvents) first(compare func()) {
 	r.asked = append(r.asked[max(0, len(r.asked)-askedBefore+1):], compare)
 	compare()
 }
@@ -150,30 +180,34 @@ func (r *randomEvents) change() {
 		}
 	}
 	for range r.rand.IntN(6) {
-		x := r.events[r.rand.IntN(len(r.events))]
-		u := event.Update{EventID: x}
-		switch r.rand.IntN(6) {
-		case 0:
-			u.Metadata = r.object()
-		case 1:
-			u.Metrics = r.scores()
-		case 2:
-			u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
-		case 3:
-			u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
-		case 4:
-			u.Outputs = r.payload()
-		default:
-			u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
-		}
 		// An event that is gone may be among them: its change waits for it in vain.
-		_, err := r.s.Update(r.ctx, r.project, u)
+		_, err := r.s.Update(r.ctx, r.project, r.updateOf(r.events[r.rand.IntN(len(r.events))]))
 		r.ok(err)
 	}
 }
 
+// updateOf is a random change of an event.
+func (r *randomEvents) updateOf(x uuid.UUID) event.Update {
+	u := event.Update{EventID: x}
+	switch r.rand.IntN(6) {
+	case 0:
+		u.Metadata = r.object()
+	case 4:
+		u.Metrics = r.scores()
+	case 1:
+		u.Feedback = text(`{"rating":%d}`, r.rand.IntN(6))
+	case 2:
+		u.Config = text(`{"model":%q}`, pick(r, "o3", "gpt-4o", "new"))
+	case 3:
+		u.Outputs = r.payload()
+	default:
+		u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
+	}
+	return u
+}
+
 func (r *randomEvents) sessionStart(name string) event.Incoming {
-	x := start(name, pick(r, "chat", "batch", "nightly run"), float64(r.rand.IntN(3*86_400)), float64(r.rand.IntN(100)))
+	x := start(name, pick(r, "chat", "batch", "nightly run"), r.randomStart(), float64(r.rand.IntN(100)))
 	x.Metadata = r.object()
 	if r.rand.IntN(10) == 0 {
 		x.Metrics = r.scores()
@@ -183,7 +217,7 @@ func (r *randomEvents) sessionStart(name string) event.Incoming {
 }
 
 func (r *randomEvents) incoming(session string) event.Incoming {
-	x := step(session, fmt.Sprint("e", r.rand.Uint64()), float64(r.rand.IntN(3*86_400)))
+	x := step(session, fmt.Sprint("e", r.rand.Uint64()), r.randomStart())
 	x.Name = pick(r, "search", "answer", "größe", "")
 	x.Type = pick(r, event.TypeModel, event.TypeModel, event.TypeTool, event.TypeChain, event.TypeGeneric)
 	x.Duration = pick(r, 0, 1, 12.5, 1000, 0.123456, float64(r.rand.IntN(10_000)))
@@ -245,7 +279,7 @@ func (r *randomEvents) object() json.RawMessage {
 			`0.1`, `1.5e-9`, `123456789012345678`, `"`+strings.Repeat("long ", 300)+`"`, fmt.Sprint(r.rand.Float64()*1000), fmt.Sprint(r.rand.IntN(100)))
 		b.Raw(pick(r, "a", "a.b", "a.b.c", "tier", "cost", "n", "key with spaces", "prompt_tokens", "has_feedback"), raw(value))
 	}
-	if r.rand.IntN(2) == 0 {
+	if len(r.runs) > 0 && r.rand.IntN(2) == 0 {
 		b.String("run_id", r.runs[1+r.rand.IntN(len(r.runs)-1)].ID)
 	}
 	if r.rand.IntN(3) == 0 {
@@ -315,13 +349,22 @@ func (r *randomEvents) filters() []query.Filter {
 	return out
 }
 
+// bounds are the times that questions are about at most.
+func (r *randomEvents) bounds() (from, to *float64) {
+	if !r.within {
+		return nil, nil
+	}
+	return pointer(noon), pointer(noon + randomDays*dayMillis)
+}
+
 func (r *randomEvents) search() query.Search {
 	q := query.Search{Filters: r.filters(), Limit: 1 + r.rand.IntN(20), Page: 1 + r.rand.IntN(3), Sort: pick(r, query.EventSorts()...), Ascending: r.rand.IntN(2) == 0}
+	q.From, q.To = r.bounds()
 	if r.rand.IntN(3) == 0 {
-		q.From = pointer(noon + float64(r.rand.IntN(3*86_400_000)))
+		q.From = pointer(noon + float64(r.rand.IntN(randomDays*dayMillis)))
 	}
 	if r.rand.IntN(3) == 0 {
-		q.To = pointer(noon + float64(r.rand.IntN(3*86_400_000)))
+		q.To = pointer(noon + float64(r.rand.IntN(randomDays*dayMillis)))
 	}
 	if r.rand.IntN(3) == 0 {
 		q.Page, q.Continued, q.Uncounted = 1, true, r.rand.IntN(2) == 0
@@ -332,7 +375,7 @@ func (r *randomEvents) search() query.Search {
 // compareSearch compares a page, and those behind it if there is a cursor.
 func (r *randomEvents) compareSearch() {
 	q := r.search()
-	r.ask(func() { r.compareSearchOf(q) })
+	r.first(func() { r.compareSearchOf(q) })
 }
 
 func (r *randomEvents) compareSearchOf(q query.Search) {
@@ -412,7 +455,7 @@ func (r *randomEvents) compareChart() {
 		r.ok(err)
 		c.Group = &g
 	}
-	r.ask(func() { r.compareChartOf(c) })
+	r.first(func() { r.compareChartOf(c) })
 }
 
 func (r *randomEvents) compareChartOf(c *query.Chart) {
@@ -443,7 +486,7 @@ func (r *randomEvents) compareRun() {
 		r.runs[0], err = r.s.UpdateRun(r.ctx, r.project, run.Update{ID: r.runs[0].ID, EventIDs: listed})
 		r.ok(err)
 	}
-	r.ask(func() { r.compareRunOf(&r.runs[i], q) })
+	r.first(func() { r.compareRunOf(&r.runs[i], q) })
 }
 
 func (r *randomEvents) compareRunOf(of *run.Run, q query.Search) {
@@ -462,7 +505,8 @@ func (r *randomEvents) compareRunOf(of *run.Run, q query.Search) {
 func (r *randomEvents) compareValues() {
 	field := pick(r, randomFields...)
 	q := r.values(field, pick(r, "", "", "b", "1"), 1+r.rand.IntN(20), r.filters()...)
-	r.ask(func() { r.compareValuesOf(field, q) })
+	q.Search.From, q.Search.To = r.bounds()
+	r.first(func() { r.compareValuesOf(field, q) })
 }
 
 func (r *randomEvents) compareValuesOf(field string, q *query.ValueQuery) {
@@ -508,7 +552,7 @@ func (r *randomEvents) compareSessions() {
 	}
 	s := r.search()
 	q.From, q.To = s.From, s.To
-	r.ask(func() { r.compareSessionsOf(q) })
+	r.first(func() { r.compareSessionsOf(q) })
 }
 
 func (r *randomEvents) compareSessionsOf(q query.SessionSearch) {
