@@ -129,8 +129,17 @@ func BenchmarkRun(b *testing.B) {
 	projectID := benchProject(b, s)
 	r := rand.New(rand.NewPCG(3, 5))
 	at := time.Now().Add(-time.Hour)
+	const batch = 1200
+	for range benchOthers / batch {
+		if err := s.Put(b.Context(), projectID, smallBatch(r, batch, at.Add(-24*time.Hour))); err != nil {
+			b.Fatal(err)
+		}
+	}
 	old := benchRun(b, s, projectID, "old", r, at)
 	fresh := benchRun(b, s, projectID, "new", r, at.Add(20*time.Minute))
+	if err := s.Seal(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 	p := project.Project{Name: "bench", PublicID: "p", OrgID: "o", WorkspaceID: "w"}
 	read := func(id string) (run.Run, *run.Scores) {
 		one, err := s.Run(b.Context(), projectID, id)
