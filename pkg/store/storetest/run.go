@@ -23,6 +23,7 @@ var runTests = []test{
 	{"Run/which sessions belong", runJoin},
 	{"Run/scores", runScores},
 	{"Run/events that name the datapoint", runNames},
+	{"Run/filters on fields that are too large for a row", runLargeFields},
 	{"Run/pairs of events", runPairs},
 	{"Run/rules of metrics", runRules},
 }
@@ -243,6 +244,26 @@ func runNames(e *env) {
 	scores, err := e.s.RunScores(e.ctx, e.project, &r, query.Search{})
 	e.ok(err)
 	e.equal("datapoints", map[uuid.UUID]string{id("a"): "first", id("b"): "large"}, scores.Datapoints)
+}
+
+// runLargeFields asks for the scores of events by fields of which some are in the payload, for their size.
+func runLargeFields(e *env) {
+	r := e.createRun(run.Update{})
+	large := strings.Repeat("y", 20_000)
+	failed := scored(of(r.ID, "d", step("a", "failed", 1)), `{"m":1}`)
+	failed.Error = &large
+	rated := scored(of(r.ID, "d", step("a", "rated", 2)), `{"m":1}`)
+	rated.Feedback, rated.UserProperties = text(`{"note":%q}`, large), text(`{"about":%q}`, large)
+	e.put(failed, rated, scored(of(r.ID, "d", step("a", "other", 3)), `{"m":1}`))
+	for field, want := range map[string]string{"error": "failed", "feedback.note": "rated", "user_properties.about": "rated"} {
+		scores, err := e.s.RunScores(e.ctx, e.project, &r, query.Search{Filters: []query.Filter{e.filter(field, "exists", "", ``)}})
+		e.ok(err)
+		var names []string
+		for _, s := range scores.Events {
+			names = append(names, s.Kind.Name)
+		}
+		e.equal(field, []string{want}, names)
+	}
 }
 
 func runPairs(e *env) {

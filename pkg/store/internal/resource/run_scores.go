@@ -78,8 +78,12 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 			q.InRange(e.Start) && match.Match(e))
 	}
 	var later []*events.Stored // what needs a connection of its own: reading it beside the rows could wait for itself
+	needed := query.SpillMetrics | query.SpillMetadata
+	if len(q.Filters) > 0 {
+		needed |= query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
+	}
 	err := s.runRows(ctx, projectID, sessions, plainly(scored), func(h *events.Stored) error {
-		if whole || h.Spill&(query.SpillMetrics|query.SpillMetadata) != 0 || (h.IsSession() && len(q.Filters) > 0) {
+		if whole || h.Spill&needed != 0 || (h.IsSession() && len(q.Filters) > 0) {
 			later = append(later, h)
 			return nil
 		}
