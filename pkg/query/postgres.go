@@ -152,5 +152,6 @@ func (postgres) jsonBoolean(column, path string, truth bool) string {
 }
 
 func (postgres) rounded(expr string) string {
-	return "round((" + expr + ")::numeric, " + strconv.Itoa(costDecimals) + ")::float8"
+	// By its text: as numeric, PostgreSQL keeps 15 digits of a double.
+	return "round((" + expr + ")::text::numeric, " + strconv.Itoa(costDecimals) + ")::float8"
 }

@@ -300,6 +300,14 @@ func sessionCosts(e *env) {
 			e.Errorf("place %d has %s", i, set.Events[i].Name)
 		}
 	}
+	// All digits of a double count.
+	e.put(start("s4", "session s4", 4, 1), call("s4", "s4 call", 4, 1, 1, 100000000291.77357))
+	for cost, want := range map[string]string{"100000000291.77357": "s4", "100000000291.774": ""} {
+		q := query.SessionSearch{Filters: []query.Filter{e.total("totals.cost", "is", cost)}, Limit: 2}
+		if got := strings.Join(e.walk(q), " "); got != want {
+			e.Errorf("a cost of %s: %q", cost, got)
+		}
+	}
 }
 
 func sessionProjectsApart(e *env) {
