@@ -527,7 +527,7 @@ func (x *BlockNumbers) read(col *column.Column, of func(code int) (float64, bool
 }
 
 // Overlaps reports whether the range of time of a search takes in events of a block, and covers whether it takes in all of them.
-func (s *Search) Overlaps(b Block) (overlaps, covers bool) {
+func (s *Search) Overlaps(b interface{ Times() (first, last float64) }) (overlaps, covers bool) {
 	first, last := b.Times()
 	return (s.From == nil || last >= *s.From) && (s.To == nil || first <= *s.To),
 		(s.From == nil || first >= *s.From) && (s.To == nil || last <= *s.To)

@@ -29,6 +29,7 @@ func before(a, b query.Place, ascending bool) bool {
 type firstPlaces struct {
 	n         int
 	ascending bool
+	after     *query.Place // of the cursor: those up to there are left out; nil: none is
 	list      []EventPlace
 	last      EventPlace // the n-th place when others were dropped last
 	isFull    bool       // last is set
@@ -45,6 +46,13 @@ func (p *firstPlaces) wants(at query.Place) bool {
 // wantsValue reports whether a place with a value may be one of the first, whatever its id.
 func (p *firstPlaces) wantsValue(v float64) bool {
 	return p.n > 0 && (!p.isFull || !isBehind(v, p.last.Value, p.ascending))
+}
+
+// consider adds a place if it may be one of the first.
+func (p *firstPlaces) consider(at EventPlace) {
+	if (p.after == nil || before(*p.after, at.Place, p.ascending)) && p.wants(at.Place) {
+		p.add(at)
+	}
 }
 
 // add adds a place that is wanted.

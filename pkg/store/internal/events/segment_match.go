@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/segment"
 )
@@ -36,15 +37,23 @@ func (v *segmentView) match(b *segment.Block, q *query.Search) (query.Decided, e
 		d.Match.Remove(row)
 		d.Maybe.Add(row)
 	}
-	if stale := v.staleOf(b); len(stale) > 0 {
-		changed, err := b.Rows(stale)
-		if err != nil {
-			return d, err
-		}
-		d.Match.AndNot(changed)
-		d.Maybe.AndNot(changed)
+	return d, v.leaveOutStale(b, d.Match, d.Maybe)
+}
+
+// leaveOutStale takes the events of a block that have changed out of sets.
+func (v *segmentView) leaveOutStale(b *segment.Block, sets ...column.Set) error {
+	stale := v.staleOf(&b.Segment)
+	if len(stale) == 0 {
+		return nil
 	}
-	return d, nil
+	changed, err := b.Rows(stale)
+	if err != nil {
+		return err
+	}
+	for _, set := range sets {
+		set.AndNot(changed)
+	}
+	return nil
 }
 
 // matchFilters decides filters on all events of a segment.
@@ -70,17 +79,23 @@ func (v *segmentView) matchFilters(b *segment.Block, filters []query.Filter) (qu
 	return x.(query.Decided).Clone(b.Len()), nil
 }
 
-// staleOf returns the places of the events of a block that have changed, in order.
-func (v *segmentView) staleOf(b *segment.Block) []int64 { return v.staleWithin(&b.Segment) }
-
-// staleWithin returns the places of the events of a segment that have changed, in order.
-func (v *segmentView) staleWithin(x *segment.Segment) []int64 {
+// staleOf returns the places of the events of a segment that have changed, in order.
+func (v *segmentView) staleOf(x *segment.Segment) []int64 {
 	first, _ := slices.BinarySearch(v.stale, x.FirstSeq)
 	last, found := slices.BinarySearch(v.stale, x.LastSeq)
 	if found {
 		last++
 	}
 	return v.stale[first:max(first, last)]
+}
+
+// changesOf returns a hash of which events of a segment have changed.
+func (v *segmentView) changesOf(x *segment.Segment) []byte {
+	h := fnv.New128a()
+	for _, seq := range v.staleOf(x) {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(seq)))
+	}
+	return h.Sum(nil)
 }
 
 // answerOf returns what a question makes of the events of a segment that a search finds, which work does unless it is known. question says
@@ -91,11 +106,7 @@ func answerOf[T interface{ Bytes() int }](v *segmentView, b *segment.Block, q *q
 	if _, covers := q.Overlaps(b); !covers {
 		within = fmt.Sprint(number(q.From), number(q.To))
 	}
-	changed := fnv.New128a()
-	for _, seq := range v.staleOf(b) {
-		changed.Write(binary.LittleEndian.AppendUint64(nil, uint64(seq)))
-	}
-	question = fmt.Sprintf("%s %v %s %x %s", question, b.HasWords, within, changed.Sum(nil), query.KeyOf(q.Filters))
+	question = fmt.Sprintf("%s %v %s %x %s", question, b.HasWords, within, v.changesOf(&b.Segment), query.KeyOf(q.Filters))
 	x, err := v.s.answers.Answer(b.ID, question, maxAnswerBytes, func() (any, int, error) {
 		d, err := v.match(b, q)
 		if err != nil {

@@ -65,7 +65,7 @@ func (p *percentiles) restore() error {
 	of := make([][]int64, len(p.v.segments))
 	ends := map[int64]int64{}
 	for i, x := range p.v.segments {
-		if !p.mayHold(&x) {
+		if overlaps, _ := p.c.Overlaps(&x); !overlaps {
 			continue
 		}
 		starts, end, ok := p.sums.Buckets(x.FirstMS, x.LastMS, maxKnownBuckets)
@@ -81,14 +81,17 @@ func (p *percentiles) restore() error {
 		}
 		of[i] = starts
 	}
-	marks := p.marks()
+	changes := make([][]byte, len(p.v.segments))
+	for i := range changes {
+		changes[i] = p.v.changesOf(&p.v.segments[i])
+	}
 	p.unkept = map[int64]string{}
 	for start, segments := range within {
 		if p.sums.HasEvents(start) {
 			p.unkept[start] = ""
 			continue
 		}
-		key := p.key(start, ends[start], segments, marks)
+		key := p.key(start, ends[start], segments, changes)
 		points, ok := p.v.s.answers.Known(key).([]query.BucketPoint)
 		if !ok {
 			p.unkept[start] = key
@@ -111,30 +114,12 @@ func (p *percentiles) restore() error {
 	return nil
 }
 
-// mayHold reports whether a segment may have events in the chart's range.
-func (p *percentiles) mayHold(x *segment.Segment) bool {
-	return (p.c.From == nil || x.LastMS >= *p.c.From) && (p.c.To == nil || x.FirstMS <= *p.c.To)
-}
-
-// marks returns, for each segment, what tells it from what it was before some of its events changed.
-func (p *percentiles) marks() [][]byte {
-	list := make([][]byte, len(p.v.segments))
-	for i := range p.v.segments {
-		x := &p.v.segments[i]
-		h := fnv.New128a()
-		for _, seq := range append([]int64{x.ID}, p.v.staleWithin(x)...) {
-			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(seq)))
-		}
-		list[i] = h.Sum(nil)
-	}
-	return list
-}
-
 // key says all that the points of a bucket depend on.
-func (p *percentiles) key(start, end int64, segments []int, marks [][]byte) string {
+func (p *percentiles) key(start, end int64, segments []int, changes [][]byte) string {
 	h := fnv.New128a()
 	for _, i := range segments {
-		h.Write(marks[i])
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(p.v.segments[i].ID)))
+		h.Write(changes[i])
 	}
 	within := "" // of a bucket that the chart's range cuts
 	if p.c.From != nil && *p.c.From > float64(start) {

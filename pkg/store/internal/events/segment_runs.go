@@ -202,9 +202,9 @@ func (v *segmentView) sessionRows(b *segment.Block, sessions map[uuid.UUID]bool)
 	r.ids = make([]uuid.UUID, r.codes.Codes())
 	wanted, none := make([]bool, r.codes.Codes()), true
 	for code := column.First; code < len(wanted); code++ {
-		id, bad := uuid.FromBytes(r.codes.Value(code))
-		if bad != nil {
-			return r, column.ErrDamaged
+		id, err := sessionOf(r.codes, code)
+		if err != nil {
+			return r, err
 		}
 		if sessions[id] {
 			wanted[code], r.ids[code], none = true, id, false

@@ -49,7 +49,7 @@ type segmentSearch struct {
 // searchSegments returns the places of a page behind offset, and the number of all events that match. It reports whether there was an answer.
 func (s *Store) searchSegments(ctx context.Context, projectID int64, q *query.Search, offset int) (page []EventPlace, total int, ok bool, err error) {
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters), func(v *segmentView) error {
-		x := &segmentSearch{v: v, q: q, top: firstPlaces{n: offset + q.Limit, ascending: q.Ascending}}
+		x := &segmentSearch{v: v, q: q, top: firstPlaces{n: offset + q.Limit, ascending: q.Ascending, after: q.After}}
 		if err := x.run(ctx); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (x *segmentSearch) run(ctx context.Context) error {
 // addLoose adds an event that was read from its row.
 func (x *segmentSearch) addLoose(l *looseEvent) error {
 	x.total++
-	x.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event), ID: l.ID}, l.Day})
+	x.top.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event), ID: l.ID}, l.Day})
 	return nil
 }
 
@@ -170,18 +170,8 @@ func (x *segmentSearch) addPlaces(b *segment.Block, d query.Decided, values []fl
 			}
 		}
 		id, day := keys.Of(row)
-		x.consider(EventPlace{query.Place{Value: v, ID: id}, day})
+		x.top.consider(EventPlace{query.Place{Value: v, ID: id}, day})
 		return true
 	})
 	return err
-}
-
-// consider adds a place that may be on the page.
-func (x *segmentSearch) consider(at EventPlace) {
-	if x.q.After != nil && !before(*x.q.After, at.Place, x.q.Ascending) {
-		return
-	}
-	if x.top.wants(at.Place) {
-		x.top.add(at)
-	}
 }

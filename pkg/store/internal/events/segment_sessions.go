@@ -29,7 +29,6 @@ type segmentSessions struct {
 	v      *segmentView
 	q      *query.SessionSearch
 	search *query.Search
-	keep   int
 	// with are the sessions with an event that meets the filters on events; nil: there are none.
 	with  *sessionsWith
 	top   firstPlaces
@@ -62,7 +61,7 @@ func (s *Store) sessionsInSegments(ctx context.Context, projectID int64, q *quer
 		return nil, 0, false, err
 	}
 	ok, err = s.inSegments(ctx, projectID, query.NeedPayload(q.Filters) || query.NeedPayload(q.EventFilters), func(v *segmentView) error {
-		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), keep: keep, top: firstPlaces{n: keep, ascending: q.Ascending}}
+		x := &segmentSessions{v: v, q: q, search: q.OfSessions(), top: firstPlaces{n: keep, ascending: q.Ascending, after: q.After}}
 		if err := x.findSessions(ctx); err != nil {
 			return err
 		}
@@ -253,9 +252,9 @@ func (v *segmentView) sessionsOf(b *segment.Block, found query.Decided) (*blockS
 		if !left {
 			continue
 		}
-		id, err := uuid.FromBytes(col.Value(code))
+		id, err := sessionOf(col, code)
 		if err != nil {
-			return nil, column.ErrDamaged
+			return nil, err
 		}
 		out.ids = append(out.ids, id)
 	}
@@ -268,14 +267,16 @@ func (v *segmentView) sessionEvents(b *segment.Block) (column.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if stale := v.staleOf(b); len(stale) > 0 {
-		changed, err := b.Rows(stale)
-		if err != nil {
-			return nil, err
-		}
-		events.AndNot(changed)
+	return events, v.leaveOutStale(b, events)
+}
+
+// sessionOf returns the session of a code of the column of sessions.
+func sessionOf(col *column.Column, code int) (uuid.UUID, error) {
+	id, err := uuid.FromBytes(col.Value(code))
+	if err != nil {
+		return id, column.ErrDamaged
 	}
-	return events, nil
+	return id, nil
 }
 
 // sessionPlaces are the first places of the sessions of a segment that match, in order, and how many match in all.
@@ -294,7 +295,7 @@ func (x *segmentSessions) question() string {
 	if a := x.q.After; a != nil {
 		after = fmt.Sprint(a.Value, a.ID)
 	}
-	question := fmt.Sprint("places ", x.q.Sort, x.q.Ascending, x.keep, " ", after)
+	question := fmt.Sprint("places ", x.q.Sort, x.q.Ascending, x.top.n, " ", after)
 	if x.with != nil {
 		question += fmt.Sprintf(" with %x %s", x.with.hash, query.KeyOf(x.q.EventFilters))
 	}
@@ -345,7 +346,7 @@ func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match colum
 	if x.with != nil {
 		local = x.with.rows[b.ID]
 	}
-	top := firstPlaces{n: x.keep, ascending: x.q.Ascending}
+	top := firstPlaces{n: x.top.n, ascending: x.q.Ascending, after: x.q.After}
 	match.Each(func(row int) bool {
 		for len(local) > 0 && int(local[0]) < row {
 			local = local[1:]
@@ -355,8 +356,7 @@ func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match colum
 			return true
 		}
 		var id uuid.UUID
-		if id, err = uuid.FromBytes(col.Value(col.Code(row))); err != nil {
-			err = column.ErrDamaged
+		if id, err = sessionOf(col, col.Code(row)); err != nil {
 			return false
 		}
 		if x.with != nil && !isLocal {
@@ -365,28 +365,18 @@ func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match colum
 			}
 		}
 		out.total++
-		at := EventPlace{query.Place{Value: values[row], ID: id}, days.Of(row)}
-		if x.isOnPage(at) && top.wants(at.Place) {
-			top.add(at)
-		}
+		top.consider(EventPlace{query.Place{Value: values[row], ID: id}, days.Of(row)})
 		return true
 	})
 	out.list = top.page(0)
 	return err
 }
 
-// isOnPage reports whether a place is behind the cursor.
-func (x *segmentSessions) isOnPage(at EventPlace) bool {
-	return x.q.After == nil || before(*x.q.After, at.Place, x.q.Ascending)
-}
-
 // add adds the sessions of a segment.
 func (x *segmentSessions) add(b *segment.Block, p *sessionPlaces) (bool, error) {
 	x.total += p.total
 	for _, at := range p.list {
-		if x.top.wants(at.Place) {
-			x.top.add(at)
-		}
+		x.top.consider(at)
 	}
 	if err := x.addLooseSessions(b, p.maybe); err != nil {
 		return false, err
@@ -407,9 +397,9 @@ func (x *segmentSessions) addLooseSessions(b *segment.Block, maybe column.Set) e
 		if !maybe.Has(int(row)) {
 			continue
 		}
-		id, err := uuid.FromBytes(col.Value(col.Code(int(row))))
+		id, err := sessionOf(col, col.Code(int(row)))
 		if err != nil {
-			return column.ErrDamaged
+			return err
 		}
 		x.with.loose[id] = struct{}{}
 	}
@@ -438,10 +428,7 @@ func (x *segmentSessions) addLoose(l *looseEvent) error {
 		}
 	}
 	x.total++
-	at := EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day}
-	if x.isOnPage(at) && x.top.wants(at.Place) {
-		x.top.add(at)
-	}
+	x.top.consider(EventPlace{query.Place{Value: x.q.Sort.Value(l.event, l.totals), ID: l.ID}, l.Day})
 	return nil
 }
 

@@ -21,6 +21,9 @@ type Segment struct {
 	HasWords          bool // it has an index of words
 }
 
+// Times returns bounds of the starts of its events, in Unix milliseconds.
+func (s *Segment) Times() (first, last float64) { return s.FirstMS, s.LastMS }
+
 // Source reads what is stored of a segment: its header, and its columns by number.
 type Source interface {
 	Header(ctx context.Context, segment int64) ([]byte, error)
@@ -59,9 +62,6 @@ func Open(ctx context.Context, s Segment, cache *Cache, source Source) (*Block, 
 
 // Len returns the number of events.
 func (b *Block) Len() int { return b.header.Events }
-
-// Times returns bounds of the starts of its events, in Unix milliseconds.
-func (b *Block) Times() (first, last float64) { return b.FirstMS, b.LastMS }
 
 // Partial reports whether there may be members of a JSON field of which the segment has no column.
 func (b *Block) Partial(field string) bool { return slices.Contains(b.header.Partial, field) }
