@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,16 +65,37 @@ func TestWebPages(t *testing.T) {
 	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
 		sendSamples(t, srv)
-		env := append(
-			[]string{
-				"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
-				"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
-				"SPANGROVE_WEB_SHOTS=" + os.Getenv("SPANGROVE_WEB_SHOTS"),
-			},
-			serverEnv(srv)...,
-		)
-		run(t, env, "node", filepath.Join("e2e", "web", "pages.mjs"))
+		runPages(t, srv, "pages")
 	})
+}
+
+// The pages of each area in a real browser, a file of e2e/web/flows and a server for each: each page's work done by keyboard and pointer, with
+// hostile text, at all widths, without an error, a request to anybody else or a serious flaw of accessibility.
+func TestWebFlows(t *testing.T) {
+	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
+		flows, err := filepath.Glob(filepath.Join(harness.Root(t), "e2e", "web", "flows", "*.mjs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range flows {
+			name := strings.TrimSuffix(filepath.Base(path), ".mjs")
+			t.Run(name, func(t *testing.T) { runPages(t, harness.Start(t, harness.Options{Store: st}), "flows/"+name) })
+		}
+	})
+}
+
+// runPages runs the cases of one file of e2e/web.
+func runPages(t *testing.T, srv *harness.Server, name string) {
+	t.Helper()
+	env := append(
+		[]string{
+			"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
+			"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
+			"SPANGROVE_WEB_SHOTS=" + os.Getenv("SPANGROVE_WEB_SHOTS"),
+		},
+		serverEnv(srv)...,
+	)
+	run(t, env, "node", "e2e/web/"+name+".mjs")
 }
 
 // signInLink is what a server prints on a terminal when it starts.

@@ -1,24 +1,8 @@
-// The pages in Chromium. Prints a line for each case and for each figure, and ends with status 1 if a case has failed. One case is run by
-// naming it: node pages.mjs "a case".
+// The first half of the pages in Chromium: sign-in, lists, filters, all readings of a session.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { frameWork, held, median } from "./measure.mjs";
-
-const { chromium } = await import(process.env.SPANGROVE_WEB_PLAYWRIGHT);
-const axe = readFileSync(process.env.SPANGROVE_WEB_AXE, "utf8");
-const base = process.env.SPANGROVE_URL;
-const key = process.env.SPANGROVE_API_KEY;
-const shots = process.env.SPANGROVE_WEB_SHOTS;
-if (shots) mkdirSync(shots, { recursive: true });
-
-async function send(method, path, body) {
-  const response = await fetch(base + path, { method, headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 300)}`);
-  return text === "" ? null : JSON.parse(text);
-}
-
-const uuid = () => crypto.randomUUID();
+import { base, figure, hostile, key, open, run, send, shots, test, time, uuid } from "./page.mjs";
 
 // ---- Data ----
 
@@ -43,12 +27,6 @@ async function bigSession(n) {
   for (let i = 0; i < n; i += 1000) await send("POST", "/v1/events/batch", { events: events.slice(i, i + 1000) });
   return { session, ids };
 }
-
-const hostile = [
-  "<script>window.__pwned=1</script>", "<img src=x onerror=window.__pwned=1>", "[click](javascript:window.__pwned=1)", "![x](https://evil.invalid/x.png)", "<svg onload=window.__pwned=1>",
-  "{{constructor.constructor('window.__pwned=1')()}}", "<a href='data:text/html,<script>window.__pwned=1</script>'>x</a>", "[".repeat(5000), ">".repeat(2000) + " deep", "\u202Eright to left\u202C",
-  "zero\u200Bwidth", "a" + "\u0301".repeat(3000), "👩‍👩‍👧‍👦 family", "\uFFFD", "x".repeat(100_000), "=HYPERLINK(\"https://evil.invalid\")", "line one\nline two", "| a | b |\n|---|---|\n| <b>1</b> | 2 |",
-];
 
 /** A session of turns, each with 99 steps: more than the page loads at once. */
 async function longSession(turns) {
@@ -115,69 +93,6 @@ async function bigFields() {
   }
   return { session, ids };
 }
-
-// ---- Browser ----
-
-// Answers are compressed for those on other machines, whose bytes are counted here.
-const asFromElsewhere = { "X-Forwarded-For": "192.0.2.1" };
-const browser = await chromium.launch({ executablePath: process.env.SPANGROVE_WEB_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
-
-/** Opens a page that is watched: nothing of what must not happen may have happened when check is called. */
-async function open({ width = 1280, height = 800, scheme = "light", signIn = true, reduced = false, zone = "UTC" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: reduced ? "reduce" : "no-preference", timezoneId: zone, acceptDownloads: true, permissions: ["clipboard-read", "clipboard-write"],
-    extraHTTPHeaders: asFromElsewhere });
-  const page = await context.newPage();
-  const problems = [];
-  page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
-  page.on("console", (m) => { if (m.type() === "error" && !/the server responded with a status of (401|404)/.test(m.text())) problems.push(`console: ${m.text()}`); });
-  page.on("dialog", (d) => { problems.push(`dialog: ${d.message()}`); void d.dismiss(); });
-  page.on("request", (r) => { if (!r.url().startsWith(base) && !/^(data|blob):/.test(r.url())) problems.push(`request to ${r.url()}`); });
-  await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));
-  if (signIn) {
-    const response = await context.request.post(`${base}/v1/login`, { data: { key } });
-    assert.equal(response.status(), 200);
-  }
-  const check = async (what) => {
-    const found = await page.evaluate(() => ({ pwned: window.__pwned, over: document.documentElement.scrollWidth > innerWidth + 1, lost: document.activeElement === null }));
-    assert.equal(found.pwned, undefined, `${what}: a script ran`);
-    assert.ok(!found.over, `${what}: the document scrolls sideways`);
-    assert.deepEqual(problems, [], what);
-  };
-  const flaws = async (what) => {
-    await page.evaluate(axe);
-    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true } } }));
-    const serious = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-    assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`), [], what);
-  };
-  const go = async (route, wait) => {
-    await page.goto(`${base}/#/${route}`);
-    if (wait) await page.waitForSelector(wait, { timeout: 20_000 });
-  };
-  return { page, context, check, flaws, go, close: () => context.close() };
-}
-
-const cases = [];
-const test = (name, fn) => cases.push({ name, fn });
-const figure = (name, value, unit, most) => {
-  console.log(`figure ${name}: ${Math.round(value * 10) / 10} ${unit}${most === undefined ? "" : ` (at most ${most})`}`);
-  if (most !== undefined) assert.ok(value <= most, `${name}: ${value} ${unit}, at most ${most}`);
-};
-
-/** What work of a known size takes here, in milliseconds: parsing, sorting and joining, as the pages do. */
-function workload() {
-  const began = performance.now();
-  for (let i = 0; i < 12; i++) {
-    const rows = JSON.parse(JSON.stringify(Array.from({ length: 20_000 }, (_, k) => ({ id: `row ${k * 7919 % 20_000}`, n: k, list: [k, k + 1] }))));
-    rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map((r) => r.id).join(" ");
-  }
-  return performance.now() - began;
-}
-
-// Bounds of times are of a machine that takes 600 ms for the workload with nothing else to do, and grow with what this one takes: the
-// slowest of three, since others may work beside.
-const slow = Math.max(1, Math.max(workload(), workload(), workload()) / 600);
-console.log(`figure this machine: ${slow.toFixed(2)} times as slow as the bounds are made for`);
-const time = (name, ms, most) => figure(name, ms, "ms", Math.round(most * slow));
 
 const big = await bigSession(10_000);
 const bad = await hostileSession();
@@ -1179,19 +1094,4 @@ test("pages that are not there", async () => {
   await p.close();
 });
 
-const only = process.argv[2];
-let failed = 0;
-const chosen = cases.filter(({ name }) => !only || name.includes(only));
-for (const { name, fn } of chosen) {
-  const began = Date.now();
-  try {
-    await fn();
-    console.log(`ok ${name} (${Date.now() - began} ms)`);
-  } catch (e) {
-    failed++;
-    console.log(`FAILED ${name}: ${e.stack?.slice(0, 2500) ?? e}`);
-  }
-}
-await browser.close();
-console.log(`${chosen.length - failed} of ${chosen.length} passed`);
-process.exitCode = failed === 0 && chosen.length > 0 ? 0 : 1;
+await run();

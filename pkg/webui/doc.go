@@ -11,5 +11,6 @@
 //
 // The directories of src: app holds the shell (routes, keys, theme), api the only calls of the server, model what
 // computes without a page (trees, layouts, filters, messages), parts the building blocks of pages, which get all
-// they show as properties, and pages the pages. Parts never import api, and pages never import pages.
+// they show as properties, and pages the pages, a folder for those of one area. Parts never import api. routes.tsx names the pages
+// that are files of their own, loaded when they are opened.
 package webui

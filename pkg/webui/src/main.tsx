@@ -8,14 +8,14 @@ import { loadMe, me, meError } from "./app/session.ts";
 import { Shell } from "./app/shell.tsx";
 import "./app/theme.ts";
 import { utc } from "./app/zone.ts";
-import { ComparePage } from "./pages/compare.tsx";
 import { EventsPage } from "./pages/events.tsx";
 import { GonePage } from "./pages/gone.tsx";
 import { LoginPage } from "./pages/login.tsx";
 import { SessionPage as SessionView } from "./pages/session.tsx";
 import { SessionsPage } from "./pages/sessions.tsx";
 import { StartPage } from "./pages/start.tsx";
-import { Empty, Problem } from "./parts/common.tsx";
+import { Empty, Problem, useLoaded } from "./parts/common.tsx";
+import { later } from "./routes.tsx";
 
 function App() {
   const { path } = route.value;
@@ -31,20 +31,29 @@ function App() {
 function Page({ path }: { path: string[] }) {
   const [place, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path; // the API's name of a session leads there, too
   const project = me.value?.project.name ?? "";
-  useEffect(() => { document.title = `${titles[place ?? ""] ?? "Session"} · ${project} · Spangrove`; }, [place, project]);
+  const opened = place !== undefined && Object.hasOwn(later, place) ? place : null;
+  useEffect(() => { document.title = `${titles[place ?? ""] ?? later[opened ?? ""]?.title ?? "Session"} · ${project} · Spangrove`; }, [place, project]);
   switch (place) {
     case undefined: return <Home />;
     case "sessions": return <SessionsPage />;
     case "completions": return <EventsPage key="completions" completions />;
     case "events": return <EventsPage key="events" completions={false} />;
     case "start": return <StartPage />;
-    case "compare": return <ComparePage />;
     case "session": if (id) return <SessionView key={id} id={id} />;
   }
+  if (opened) return <Later key={opened} place={opened} path={path.slice(1)} />;
   return <div class="page"><Empty title="There is no such page"><a class="button" href={href(["sessions"])}>Sessions</a></Empty></div>;
 }
 
-const titles: Record<string, string> = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started", compare: "Compare" };
+const titles: Record<string, string> = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
+
+/** A page whose code is loaded first. What cannot be loaded is of another version of the server: loading the document again gets the new one. */
+function Later({ place, path }: { place: string; path: string[] }) {
+  const loaded = useLoaded(place, () => later[place]!.load());
+  if (loaded.error) return <Problem error={new Error("The page could not be loaded. The server may have been updated, or cannot be reached.")} retry={() => location.reload()} />;
+  if (!loaded.value) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
+  return <loaded.value.Page path={path} />;
+}
 
 /** The page of a server that was just opened: the sessions, or how to send the first one. */
 function Home() {

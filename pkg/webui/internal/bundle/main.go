@@ -4,12 +4,14 @@
 //	go run ./internal/bundle -check   # reports whether dist is what the sources give
 //	go run ./internal/bundle -models FILE   # writes src/model as one module, for tests under Node.js
 //
-// The application keeps its names and lines, so that dist can be read and merged. Third-party modules are
-// minified and have files of their own: lib.js is loaded by the first page, the others by the views that need them.
+// The application keeps its names and lines, so that dist can be read. What a page imports by import() is a file of its own,
+// which is loaded when that page is opened; chunk files hold what several of them share. Third-party modules are
+// minified and have files of their own, too: lib.js is loaded by the first page, the others by the views that need them.
 package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -75,14 +77,12 @@ func build(dir string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	entries := []api.EntryPoint{{InputPath: "main.tsx", OutputPath: "app"}, {InputPath: "css/main.css", OutputPath: "app"}}
-	for _, w := range workers {
-		name := strings.TrimSuffix(filepath.Base(w), ".ts")
-		entries = append(entries, api.EntryPoint{InputPath: w, OutputPath: name})
-	}
-	err = bundle(files, api.BuildOptions{
+	application := api.BuildOptions{
 		AbsWorkingDir:       src,
-		EntryPointsAdvanced: entries,
+		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "main.tsx", OutputPath: "app"}, {InputPath: "css/main.css", OutputPath: "app"}},
+		Splitting:           true,
+		Metafile:            true,
+		ChunkNames:          "[name]-[hash]",
 		Loader:              map[string]api.Loader{".woff2": api.LoaderFile},
 		AssetNames:          "[name]",
 		Banner:              map[string]string{"js": strings.TrimSpace(generated), "css": strings.TrimSpace(generated)},
@@ -90,12 +90,23 @@ func build(dir string) (map[string][]byte, error) {
 		JSXImportSource:     "preact",
 		Plugins:             []api.Plugin{shared()},
 		TsconfigRaw:         "{}",
-	})
+	}
+	metafile, err := bundle(files, application)
 	if err != nil {
 		return nil, err
 	}
+	// A worker is one file, which shares none with the pages.
+	beside := application
+	beside.Splitting, beside.EntryPointsAdvanced = false, nil
+	for _, w := range workers {
+		name := strings.TrimSuffix(filepath.Base(w), ".ts")
+		beside.EntryPointsAdvanced = append(beside.EntryPointsAdvanced, api.EntryPoint{InputPath: w, OutputPath: name})
+	}
+	if _, err := bundle(files, beside); err != nil {
+		return nil, err
+	}
 	for name, contents := range libraries {
-		err := bundle(files, api.BuildOptions{
+		_, err := bundle(files, api.BuildOptions{
 			AbsWorkingDir:     src,
 			Stdin:             &api.StdinOptions{Contents: contents, ResolveDir: src, Sourcefile: name},
 			Outfile:           name,
@@ -116,7 +127,49 @@ func build(dir string) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
+	preloads, err := preload(metafile)
+	if err != nil {
+		return nil, err
+	}
+	files["index.html"] = bytes.Replace(files["index.html"], []byte("{preload}"), []byte(preloads), 1)
 	return files, nil
+}
+
+// preload returns links to the chunks that app.js imports, so that a browser asks for them before it has read app.js.
+func preload(metafile string) (string, error) {
+	var meta struct {
+		Outputs map[string]struct {
+			Imports []struct {
+				Path, Kind string
+				External   bool
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(metafile), &meta); err != nil {
+		return "", fmt.Errorf("what esbuild says of its outputs: %w", err)
+	}
+	outputs := map[string][]string{} // the chunks that each output imports, by the name of its file
+	for path, o := range meta.Outputs {
+		name := filepath.Base(path)
+		outputs[name] = nil
+		for _, i := range o.Imports {
+			if i.Kind == "import-statement" && !i.External {
+				outputs[name] = append(outputs[name], filepath.Base(i.Path))
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for rest := outputs["app.js"]; len(rest) > 0; rest = rest[1:] {
+		if !seen[rest[0]] {
+			seen[rest[0]] = true
+			rest = append(rest, outputs[rest[0]]...)
+		}
+	}
+	var links []string
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		links = append(links, fmt.Sprintf(`<link rel="modulepreload" href="ui/{hash}/%s">`, name))
+	}
+	return strings.Join(links, "\n    "), nil
 }
 
 // writeModels writes one module that exports each module of dir/src/model under its name.
@@ -135,7 +188,7 @@ func writeModels(dir, out string) error {
 		fmt.Fprintf(&entry, "export * as %s from \"./model/%s\";\n", strings.TrimSuffix(base, ".ts"), base)
 	}
 	files := map[string][]byte{}
-	err = bundle(files, api.BuildOptions{
+	_, err = bundle(files, api.BuildOptions{
 		AbsWorkingDir: src,
 		Stdin:         &api.StdinOptions{Contents: entry.String(), ResolveDir: src, Sourcefile: "models.ts"},
 		Outfile:       "models.js",
@@ -147,8 +200,8 @@ func writeModels(dir, out string) error {
 	return os.WriteFile(out, files["models.js"], 0o644)
 }
 
-// bundle runs esbuild with what all outputs share, and adds what it writes.
-func bundle(files map[string][]byte, o api.BuildOptions) error {
+// bundle runs esbuild with what all outputs share, adds what it writes, and returns the metafile if the options ask for one.
+func bundle(files map[string][]byte, o api.BuildOptions) (string, error) {
 	o.Bundle = true
 	o.Format = api.FormatESModule
 	o.Target = api.ES2023
@@ -160,12 +213,12 @@ func bundle(files map[string][]byte, o api.BuildOptions) error {
 	result := api.Build(o)
 	if len(result.Errors) > 0 {
 		lines := api.FormatMessages(result.Errors, api.FormatMessagesOptions{Kind: api.ErrorMessage})
-		return errors.New(strings.Join(lines, ""))
+		return "", errors.New(strings.Join(lines, ""))
 	}
 	for _, f := range result.OutputFiles {
 		files[filepath.Base(f.Path)] = f.Contents
 	}
-	return nil
+	return result.Metafile, nil
 }
 
 // shared makes imports of third-party modules load the files that libraries name.

@@ -1,22 +1,31 @@
 // The frame of all pages: where one can go, who is signed in, and the keys that work everywhere.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Icon, type IconName } from "../parts/icon.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 import { addCommands } from "./keymap.ts";
 import { KeySheet, Palette } from "./palette.tsx";
+import { first, groups, type Place } from "./places.ts";
 import { ProjectName } from "./projectmenu.tsx";
 import { loadProjects } from "./projects.ts";
 import { go, href, route } from "./router.ts";
 import { me, signOut } from "./session.ts";
 import { nextTheme, theme } from "./theme.ts";
 
-const places: { path: string; label: string; icon: IconName; keys: string }[] = [
-  { path: "sessions", label: "Sessions", icon: "session", keys: "g s" },
-  { path: "completions", label: "Completions", icon: "model", keys: "g c" },
-  { path: "events", label: "All events", icon: "events", keys: "g e" },
-  { path: "start", label: "Get started", icon: "start", keys: "g g" },
-];
+/** The groups that have places. */
+const shown = groups.filter((g) => g.places.length > 0);
+
+/** Reports whether a place is where one is. */
+const isHere = (p: Place, here: string) => here === p.path || p.also?.includes(here);
+
+function PlaceLink({ place: p, here, menu }: { place: Place; here: string; menu?: boolean }) {
+  return (
+    <a class={`place${menu || first.includes(p.path) ? "" : " wide-only"}`} href={href([p.path])} aria-current={isHere(p, here) ? "page" : undefined} aria-label={p.label} title={p.label}
+      onClick={menu ? (e) => e.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover() : undefined}>
+      <Icon name={p.icon} /><span>{p.label}</span><kbd aria-hidden="true">{p.keys}</kbd>
+    </a>
+  );
+}
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const [folded, setFolded] = useState(localStorage.getItem("spangrove.rail") === "folded" || innerWidth < 1000);
@@ -28,7 +37,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   };
   useEffect(() => addCommands([
     { id: "palette", keys: ["mod+k"], label: "Palette", group: "Everywhere", run: () => setDialog((d) => (d === "palette" ? null : "palette")) },
-    ...places.map((p) => ({ id: `go-${p.path}`, keys: [p.keys], label: `Go to ${p.label}`, group: "Everywhere", run: () => go(href([p.path])) })),
+    ...shown.flatMap((g) => g.places).map((p) => ({ id: `go-${p.path}`, keys: [p.keys], label: `Go to ${p.label}`, group: "Everywhere", run: () => go(href([p.path])) })),
     { id: "theme", keys: ["g t"], label: "Next theme: light, dark, system", group: "Everywhere", run: nextTheme },
     { id: "keys", keys: ["?", "shift+?"], label: "Keys", group: "Everywhere", run: () => setDialog("keys") },
     { id: "sign-out", keys: [], label: "Sign out", group: "Everywhere", run: () => void signOut() },
@@ -40,11 +49,18 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <a class="skip button" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>To the content</a>
       <nav class="rail" aria-label="Places">
         <a class="brand" href={href(["sessions"])} aria-label="Spangrove"><Brand /><span>Spangrove</span></a>
-        {places.map((p) => (
-          <a key={p.path} class="place" href={href([p.path])} aria-current={here === p.path || ((here === "session" || here === "compare") && p.path === "sessions") ? "page" : undefined} aria-label={p.label} title={p.label}>
-            <Icon name={p.icon} /><span>{p.label}</span><kbd aria-hidden="true">{p.keys}</kbd>
-          </a>
-        ))}
+        <div class="places">
+          {shown.map((g) => (
+            <div key={g.label} class="group" role="group" aria-label={g.label}>
+              <div class="label" aria-hidden="true">{g.label}</div>
+              {g.places.map((p) => <PlaceLink key={p.path} place={p} here={here} />)}
+            </div>
+          ))}
+        </div>
+        <button type="button" class="place more" popoverTarget="all-places"><Icon name="columns" /><span>More</span></button>
+        <div id="all-places" popover="auto" class="menu all-places" aria-label="All pages">
+          {shown.map((g) => <div key={g.label} role="group" aria-label={g.label}><div class="label" aria-hidden="true">{g.label}</div>{g.places.map((p) => <PlaceLink key={p.path} place={p} here={here} menu />)}</div>)}
+        </div>
         <div class="grow" />
         {me.value && <ProjectName who={me.value} />}
         <div class="tools">

@@ -17,7 +17,7 @@ import { TextDiff } from "../parts/textdiff.tsx";
 /** What the events of a session say is read of so many, from the first on. */
 const maxRead = 4000;
 
-export function ComparePage() {
+export function Page() {
   const { params } = route.value;
   const [left, right] = [params.get("left") ?? "", params.get("right") ?? ""];
   const trees = useLoaded(left && right ? `${left} ${right}` : null, (signal) =>

@@ -1,0 +1,41 @@
+// Where one can go: the rail, the palette and the keys are made from this list.
+import type { IconName } from "../parts/icon.tsx";
+
+export interface Place {
+  path: string; // the first part of the address
+  label: string;
+  icon: IconName;
+  keys: string;
+  also?: string[]; // pages without a place of their own that belong to this one
+}
+
+/** Groups of places, in the order of the rail. */
+export const groups: { label: string; places: Place[] }[] = [
+  {
+    label: "Observe",
+    places: [
+      { path: "sessions", label: "Sessions", icon: "session", keys: "g s", also: ["session", "compare"] },
+      { path: "completions", label: "Completions", icon: "model", keys: "g c" },
+      { path: "events", label: "All events", icon: "events", keys: "g e" },
+    ],
+  },
+  {
+    label: "Evaluate",
+    places: [
+    ],
+  },
+  {
+    label: "Build",
+    places: [
+    ],
+  },
+  {
+    label: "Manage",
+    places: [
+      { path: "start", label: "Get started", icon: "start", keys: "g g" },
+    ],
+  },
+];
+
+/** Those that a narrow page shows without opening the menu of all. */
+export const first = ["sessions", "completions", "experiments", "queues"];

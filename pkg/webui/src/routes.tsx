@@ -1,0 +1,12 @@
+// The pages that are loaded when they are opened.
+import type { ComponentType } from "preact";
+
+export interface Page {
+  title: string;
+  load: () => Promise<{ Page: ComponentType<{ path: string[] }> }>; // path is what follows in the address: of "#/datasets/x" it is ["x"]
+}
+
+/** Pages by the first part of their address. */
+export const later: Record<string, Page> = {
+  compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
+};
