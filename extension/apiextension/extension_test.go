@@ -60,6 +60,8 @@ func (fakeStore) DeleteSession(context.Context, int64, uuid.UUID) error {
 
 func (fakeStore) RecordAudit(context.Context, audit.Entry) {}
 
+func (fakeStore) RecordKeyUse(string, time.Time, string) {}
+
 type storeExtension struct {
 	component.Component
 	store any

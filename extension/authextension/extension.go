@@ -45,6 +45,8 @@ type keyStore interface {
 	KeysRevision() uint64
 	// DefaultLimits returns the limits of projects that set none of their own.
 	DefaultLimits() project.Bounds
+	// RecordKeyUse notes that a request with a key was admitted, from the address of its connection.
+	RecordKeyUse(id string, at time.Time, from string)
 	// RecordAudit adds an entry to the audit log; one of a failure writes nothing now.
 	RecordAudit(ctx context.Context, e audit.Entry)
 }

@@ -41,12 +41,19 @@ type fakeKeys struct {
 	limits   project.Bounds
 	projects []project.Project // besides the default one
 	audit    []audit.Entry
+	used     []string // ids of keys, each with an address
 }
 
 func (f *fakeKeys) RecordAudit(_ context.Context, e audit.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.audit = append(f.audit, e)
+}
+
+func (f *fakeKeys) RecordKeyUse(id string, _ time.Time, from string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.used = append(f.used, id+" "+from)
 }
 
 func (f *fakeKeys) DefaultLimits() project.Bounds {
@@ -393,6 +400,23 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("kind of %v is not Unauthorized", err)
 			}
 		})
+	}
+}
+
+// Who may revoke a key can see that it is used: what was admitted is noted, what was refused is not.
+func TestUsesOfKeysAreNoted(t *testing.T) {
+	t.Parallel()
+	const good = "my-own-key-of-enough-length"
+	keys := &fakeKeys{}
+	e, _, _ := start(t, keys, func(c *Config) { c.APIKey = good })
+	ctx := client.NewContext(t.Context(), client.Info{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4711}})
+	for _, secret := range []string{good, "wrong"} {
+		_, _ = e.Authenticate(ctx, map[string][]string{"Authorization": {"Bearer " + secret}})
+	}
+	keys.mu.Lock()
+	defer keys.mu.Unlock()
+	if want := []string{keys.keys[0].ID + " 192.0.2.7"}; !slices.Equal(keys.used, want) {
+		t.Errorf("noted %q, want %q", keys.used, want)
 	}
 }
 

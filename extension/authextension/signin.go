@@ -127,6 +127,9 @@ func (e *authExtension) verify(ctx context.Context, l *lookup, credential string
 func (e *authExtension) identified(ctx context.Context, who *project.Identity, meter *limit.Meter) context.Context {
 	info := client.FromContext(ctx)
 	info.Auth = *who
+	if l := e.lookup.Load(); l != nil {
+		l.keys.RecordKeyUse(who.KeyID, e.now(), remoteAddress(ctx))
+	}
 	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), *who), meter)
 }
 

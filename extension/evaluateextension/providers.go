@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -23,6 +24,8 @@ type providerStore interface {
 	ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (provider.Provider, error)
 	Providers(ctx context.Context, projectID int64) ([]provider.Provider, error)
 	DeleteProvider(ctx context.Context, projectID int64, name string) error
+	// Spend returns what a provider's calls of a UTC day have cost, and how many they are; see llm.Ledger.
+	Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (float64, int64, error)
 }
 
 // keeper is the projects' providers: it seals their keys for the store, and opens them for the
@@ -151,7 +154,23 @@ func (e *evaluateExtension) Providers(ctx context.Context, projectID int64) ([]p
 	if err != nil {
 		return nil, err
 	}
-	return k.Providers(ctx, projectID)
+	list, err := k.Providers(ctx, projectID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := k.addToday(ctx, projectID, &list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// addToday adds to a provider what its calls of this UTC day have cost.
+func (k *keeper) addToday(ctx context.Context, projectID int64, p *provider.Provider) (err error) {
+	day := time.Now().UTC().Unix() / int64((24 * time.Hour).Seconds())
+	p.TodayUSD, p.TodayCalls, err = k.Spend(ctx, projectID, p.Name, day, 0, 0)
+	return err
 }
 
 // SetProvider changes a provider of a project, or makes it, and returns the updated one.
@@ -165,7 +184,11 @@ func (e *evaluateExtension) SetProvider(ctx context.Context, projectID int64, u 
 			return provider.Provider{}, err
 		}
 	}
-	return k.SetProvider(ctx, projectID, u)
+	p, err := k.SetProvider(ctx, projectID, u)
+	if err != nil {
+		return p, err
+	}
+	return p, k.addToday(ctx, projectID, &p)
 }
 
 // checkAddress returns why a base URL can never be asked.

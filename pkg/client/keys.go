@@ -30,8 +30,10 @@ type Key struct {
 	ProjectID   string    `json:"root_scope_id"`
 	InForce     bool      `json:"in_force"` // not told of a new key, which is
 	CreatedAt   time.Time `json:"created_at"`
-	ExpiresAt   time.Time `json:"expires_at,omitzero"` // zero: never
-	RevokedAt   time.Time `json:"revoked_at,omitzero"` // zero: not
+	ExpiresAt   time.Time `json:"expires_at,omitzero"`   // zero: never
+	RevokedAt   time.Time `json:"revoked_at,omitzero"`   // zero: not
+	LastUsed    time.Time `json:"last_used_at,omitzero"` // of the last request that it was good for, to a minute; zero: never
+	LastFrom    string    `json:"last_used_from"`        // the address of that request's connection
 }
 
 // NewKey is a key that was just made. Its Value is never shown again.

@@ -17,8 +17,15 @@ type Provider struct {
 	DailyBudgetUSD float64   `json:"daily_budget_usd"`
 	DailyCalls     int64     `json:"daily_calls"`
 	HasKey         bool      `json:"has_key"`
+	Today          Spending  `json:"today"` // of its calls of this UTC day
 	CreatedAt      time.Time `json:"created_at"`
 	UpdatedAt      time.Time `json:"updated_at,omitzero"` // zero if it never changed
+}
+
+// Spending is what calls of a provider have cost.
+type Spending struct {
+	USD   float64 `json:"usd"`
+	Calls int64   `json:"calls"`
 }
 
 // ProviderInput sets what is not nil. A changed type or address takes the key away, unless one is

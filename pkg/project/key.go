@@ -28,6 +28,8 @@ type Key struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero: never
 	RevokedAt   time.Time // zero: active
+	LastUsed    time.Time // of the last request that it was good for, to a minute; zero: never
+	LastFrom    string    // the address of that request's connection, without its port
 }
 
 // Origin says where a key came from, and so who takes it back.

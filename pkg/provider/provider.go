@@ -43,6 +43,8 @@ type Provider struct {
 	Version        int64   // from 1, one more with each change
 	Created        int64   // Unix milliseconds
 	Updated        int64   // of the last change, Unix milliseconds; 0: there was none
+	TodayUSD       float64 // what its calls of this UTC day have cost, for whoever lists providers
+	TodayCalls     int64   // how many they are
 }
 
 var fields = rawjson.FieldsOf[Provider]()

@@ -104,7 +104,7 @@ var otherMethods = map[string][]string{
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
-		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "Forget", "Tidy", "UsePrices",
+		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "RecordKeyUse", "Forget", "Tidy", "UsePrices",
 		"Close", "DefaultLimits", "DefaultRetention", "KeysRevision", "Ingesting",
 		"RecordSecret",
 	},

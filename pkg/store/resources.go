@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -116,6 +117,8 @@ type KeyStore interface {
 	// KeysRevision returns a number that differs after every change of a key or a project made through
 	// this Store. What was read before it changed may be old.
 	KeysRevision() uint64
+	// RecordKeyUse notes that a request with a key was admitted, from the address of its connection. It is written within a minute.
+	RecordKeyUse(id string, at time.Time, from string)
 	// HasAdminKey reports whether there is an active key of scope admin.
 	HasAdminKey(ctx context.Context) (bool, error)
 	// See httpapi.Keys.

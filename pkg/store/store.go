@@ -114,6 +114,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 // Close stores what is queued, then closes the database. It is safe to call twice.
 func (s *Store) Close(ctx context.Context) error {
 	s.resources.FlushAudit(ctx)
+	s.resources.FlushKeyUses(ctx)
 	if !s.events.CloseQueue() {
 		return nil
 	}

@@ -128,6 +128,10 @@ func keyItem(k *project.Key, p *project.Project, now time.Time) json.RawMessage 
 	if !k.RevokedAt.IsZero() {
 		b.String("revoked_at", iso(k.RevokedAt))
 	}
+	if !k.LastUsed.IsZero() {
+		b.String("last_used_at", iso(k.LastUsed))
+		b.String("last_used_from", k.LastFrom)
+	}
 	return b.Bytes()
 }
 

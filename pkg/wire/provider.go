@@ -49,6 +49,10 @@ func AppendProvider(dst []byte, p *provider.Provider, dialect Dialect) []byte {
 	b.Number("daily_budget_usd", p.DailyBudgetUSD)
 	b.Int("daily_calls", p.DailyCalls)
 	b.Bool("has_key", p.SealedKey != nil)
+	var today rawjson.Builder
+	today.Number("usd", p.TodayUSD)
+	today.Int("calls", p.TodayCalls)
+	b.Raw("today", today.Bytes())
 	addTimes(&b, p.Created, p.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -26,6 +28,7 @@ var projectTests = []test{
 	{"Project/stored bytes", projectStored},
 	{"Project/quota", projectQuota},
 	{"Key/of a project", keyChanges},
+	{"Key/use", keyUse},
 	{"Key/revoke", keyRevoke},
 	{"Key/from the configuration", keyConfigured},
 	{"Key/revision", keyRevision},
@@ -419,6 +422,36 @@ func keyChanges(e *env) {
 			e.equal(fmt.Sprint(tt), want, names)
 		}
 	}
+}
+
+func keyUse(e *env) {
+	own, err := e.s.ProjectByName(e.ctx, "default")
+	e.ok(err)
+	used, unused := newKey("used", own, project.ScopeFull), newKey("unused", own, project.ScopeRead)
+	e.ok(e.s.InsertKey(e.ctx, used))
+	e.ok(e.s.InsertKey(e.ctx, unused))
+	revision := e.s.KeysRevision()
+	e.s.RecordKeyUse(used.ID, arrival.Add(2*time.Minute), "192.0.2.2")
+	e.s.RecordKeyUse(used.ID, arrival.Add(time.Minute), "192.0.2.1") // an earlier one changes nothing
+	e.s.RecordKeyUse(uuid.NewString(), arrival, "192.0.2.9")         // nor does that of a key that is gone
+	last := func() string {
+		list, _, err := e.s.Keys(e.ctx, own.ID, "", 10, 1)
+		e.ok(err)
+		var text []string
+		for _, k := range list {
+			if !k.LastUsed.IsZero() {
+				text = append(text, fmt.Sprint(k.Name, " ", k.LastUsed.UTC().Sub(arrival.UTC()), " ", k.LastFrom))
+			}
+		}
+		return strings.Join(text, ", ")
+	}
+	e.equal("uses", "used 2m0s 192.0.2.2", last())
+	e.s.RecordKeyUse(used.ID, arrival.Add(time.Minute), "192.0.2.1") // of another server, that writes later
+	e.equal("the last use stays", "used 2m0s 192.0.2.2", last())
+	e.equal("who remembers a key need not look again", revision, e.s.KeysRevision())
+	k, _, err := e.s.KeyByHash(e.ctx, used.Hash)
+	e.ok(err)
+	e.equal("of one key", "192.0.2.2", k.LastFrom)
 }
 
 func keyRevoke(e *env) {

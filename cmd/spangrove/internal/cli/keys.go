@@ -64,6 +64,7 @@ func (a *app) keyList() *cobra.Command {
 			{title: "scope", path: "scope"},
 			{title: "in force", path: "in_force"},
 			{title: "expires", path: "expires_at", show: date},
+			{title: "last used", path: "last_used_at", show: date},
 			{title: "made by", path: "origin"},
 		},
 	}

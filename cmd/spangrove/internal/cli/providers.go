@@ -24,6 +24,8 @@ func (a *app) providers() *cobra.Command {
 				{title: "key", path: "has_key"},
 				{title: "budget", path: "daily_budget_usd", right: true},
 				{title: "calls", path: "daily_calls", right: true},
+				{title: "spent today", path: "today.usd", right: true},
+				{title: "called today", path: "today.calls", right: true},
 			},
 		}),
 		a.providerSet(),

@@ -182,6 +182,7 @@ func (s *Store) writingAudit(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.FlushAudit(ctx)
+			s.FlushKeyUses(ctx)
 			s.audit.mu.Lock()
 			// A new minute has its own allowance of single entries; beyond it, failures are only counted by action and outcome.
 			s.audit.notes.Renew()

@@ -98,7 +98,7 @@ func (s *Store) insertKey(ctx context.Context, tx *events.Commit, k project.Key,
 		return fault.New(fault.NotFound, "no such project")
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO api_key(`+keyColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (hash) `+onConflict,
 		k.ID,
 		k.ProjectID,
@@ -111,6 +111,8 @@ func (s *Store) insertKey(ctx context.Context, tx *events.Commit, k project.Key,
 		millis(k.CreatedAt),
 		millis(k.ExpiresAt),
 		millis(k.RevokedAt),
+		millis(k.LastUsed),
+		k.LastFrom,
 	)
 	return err
 }
@@ -137,8 +139,9 @@ func (s *Store) KeyByID(ctx context.Context, id string) (project.Key, project.Pr
 
 // Keys lists the keys of a project whose readable part begins with prefix, active or not,
 // oldest first, a page of them (the first is 1), and counts all. An empty prefix is that of all. It is compared as text and
-// not as a pattern.
+// not as a pattern. Uses of keys that wait in this server are written first.
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {
+	s.FlushKeyUses(ctx)
 	const cond = `project_id = $1 AND substr(prefix, 1, length(CAST($2 AS text))) = $2`
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM api_key WHERE `+cond, []any{projectID, prefix}, &total); err != nil {
 		return nil, 0, sqldb.WrapError(s.db, err, "count keys")
@@ -206,7 +209,9 @@ const keyColumns = `
 	origin,
 	created_ms,
 	expires_ms,
-	revoked_ms`
+	revoked_ms,
+	last_used_ms,
+	last_used_from`
 
 const selectKeys = `SELECT ` + keyColumns + ` FROM api_key WHERE `
 
@@ -225,10 +230,11 @@ func (s *Store) keyWhere(ctx context.Context, c sqldb.Conn, cond string, args ..
 
 func scanKey(scan func(...any) error) (k project.Key, err error) {
 	var scope, origin string
-	var created, expires, revoked int64
-	err = scan(&k.ID, &k.ProjectID, &k.Name, &k.Description, &k.Prefix, &k.Hash, &scope, &origin, &created, &expires, &revoked)
+	var created, expires, revoked, used int64
+	err = scan(&k.ID, &k.ProjectID, &k.Name, &k.Description, &k.Prefix, &k.Hash, &scope, &origin, &created, &expires, &revoked, &used, &k.LastFrom)
 	k.Scope, k.Origin = project.Scope(scope), project.Origin(origin)
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt = moment(created), moment(expires), moment(revoked)
+	k.LastUsed = moment(used)
 	return k, err
 }
 

@@ -47,6 +47,7 @@ type Store struct {
 	limits    *limitCache
 	retention *retention
 	audit     *auditNotes
+	keyUses   keyUses
 	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
 
 	orgID, workspaceID string

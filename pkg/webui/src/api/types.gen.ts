@@ -363,6 +363,10 @@ export interface Key {
   created_at: string;
   expires_at?: string;
   revoked_at?: string;
+  /** of the last request that it was good for, to a minute; left out: never, or before this was noted */
+  last_used_at?: string;
+  /** the address of the connection of that request, without its port */
+  last_used_from?: string;
 }
 
 /** the fields of a metric as in its creation, and besides them */
