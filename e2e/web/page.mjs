@@ -39,7 +39,7 @@ export async function open({ width = 1280, height = 800, scheme = "light", signI
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
-  page.on("console", (m) => { if (m.type() === "error" && !/the server responded with a status of (401|404)/.test(m.text())) problems.push(`console: ${m.text()}`); });
+  page.on("console", (m) => { if (m.type() === "error" && !/the server responded with a status of (400|401|404|409)/.test(m.text())) problems.push(`console: ${m.text()}`); });
   page.on("dialog", (d) => { problems.push(`dialog: ${d.message()}`); void d.dismiss(); });
   page.on("request", (r) => { if (!r.url().startsWith(base) && !/^(data|blob):/.test(r.url())) problems.push(`request to ${r.url()}`); });
   await page.addInitScript(() => document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`)));

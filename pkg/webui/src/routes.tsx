@@ -9,4 +9,5 @@ export interface Page {
 /** Pages by the first part of their address. */
 export const later: Record<string, Page> = {
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
+  settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
 };

@@ -32,6 +32,7 @@ export const groups: { label: string; places: Place[] }[] = [
   {
     label: "Manage",
     places: [
+      { path: "settings", label: "Settings", icon: "settings", keys: "g ," },
       { path: "start", label: "Get started", icon: "start", keys: "g g" },
     ],
   },

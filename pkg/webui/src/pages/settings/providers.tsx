@@ -1,0 +1,89 @@
+// The model providers of the project, which judges and the playground ask.
+import { useState } from "preact/hooks";
+import { call } from "../../api/client.ts";
+import type { ListProvidersAnswer, Provider, ProviderInput } from "../../api/types.gen.ts";
+import { me } from "../../app/session.ts";
+import * as format from "../../model/format.ts";
+import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
+import { FormDialog, may } from "./common.tsx";
+
+const types = { openai: "OpenAI, and what speaks its API", anthropic: "Anthropic", gemini: "Gemini" } as const;
+
+export function ProvidersTab() {
+  const providers = useLoaded("providers", async (signal) => {
+    const answer = await call<ListProvidersAnswer>("v1/providers", { signal });
+    return Array.isArray(answer) ? answer : answer.providers;
+  });
+  const [editing, setEditing] = useState<Provider | "new" | null>(null);
+  const [deleting, setDeleting] = useState<Provider | null>(null);
+  if (providers.error) return <Problem error={providers.error} retry={providers.reload} />;
+  if (!providers.value) return null;
+  const list = providers.value;
+  const configured = (me.value?.providers ?? []).filter((name) => !list.some((p) => p.name === name));
+  const changes = may("full");
+  const columns: PlainColumn<Provider>[] = [
+    { label: "Name", cell: (p) => <span class="strong">{p.name}</span> },
+    { label: "API", cell: (p) => p.type },
+    { label: "Address", wide: true, cell: (p) => (p.base_url ? <code>{p.base_url}</code> : <span class="faint">of the service</span>) },
+    { label: "Model", cell: (p) => p.model || <span class="faint">–</span> },
+    { label: "Key", cell: (p) => (p.has_key ? <><Icon name="check" small tint="good" /> stored, sealed</> : <span class="faint">none</span>) },
+    { label: "Dollars today", right: true, cell: (p) => <Used used={p.today.usd} bound={p.daily_budget_usd} show={format.cost} /> },
+    { label: "Calls today", right: true, cell: (p) => <Used used={p.today.calls} bound={p.daily_calls} show={format.count} /> },
+    ...(changes ? [{ label: "", cell: (p: Provider) => <><button type="button" class="button" onClick={() => setEditing(p)}>Change…</button> <button type="button" class="button danger" onClick={() => setDeleting(p)}>Delete…</button></> }] : []),
+  ];
+  return (
+    <>
+      <div class="settings-head">
+        <p class="secondary">Judges and the playground ask models of these. Keys are stored sealed and never shown. Days are of UTC.</p>
+        {changes && <button type="button" class="button primary" onClick={() => setEditing("new")}><Icon name="plus" small />New provider</button>}
+      </div>
+      {list.length > 0 ? <PlainTable label="Providers" columns={columns} rows={list} rowId={(p) => p.name} />
+        : <Empty title="No provider of this project"><p>{configured.length > 0 ? "Those of the server's configuration can be asked." : "Until one is set up, no judge can be asked."}</p></Empty>}
+      {configured.length > 0 && <p class="secondary">{`From the server's configuration: ${configured.join(", ")}.`}</p>}
+      {editing && <Edit of={editing === "new" ? null : editing} onClose={() => setEditing(null)} onDone={() => { setEditing(null); providers.reload(); }} />}
+      {deleting && (
+        <FormDialog title={`Delete the provider ${deleting.name}?`} action="Delete" danger onClose={() => setDeleting(null)}
+          onSubmit={async () => { await call(`v1/providers/${encodeURIComponent(deleting.name)}`, { method: "DELETE" }); setDeleting(null); providers.reload(); }}>
+          <p>Its key goes with it. Metrics that name it give no score until another of that name is there.</p>
+        </FormDialog>
+      )}
+    </>
+  );
+}
+
+/** What was used of a bound, 0 being none. */
+function Used({ used, bound, show }: { used: number; bound: number; show: (n: number) => string }) {
+  return <span class={bound > 0 && used >= bound ? "bad" : ""}>{bound > 0 ? `${show(used)} of ${show(bound)}` : show(used)}</span>;
+}
+
+function Edit({ of: old, onClose, onDone }: { of: Provider | null; onClose: () => void; onDone: () => void }) {
+  const [name, setName] = useState(old?.name ?? "");
+  const [type, setType] = useState<Provider["type"]>(old?.type ?? "openai");
+  const [address, setAddress] = useState(old?.base_url ?? "");
+  const [model, setModel] = useState(old?.model ?? "");
+  const [key, setKey] = useState("");
+  const [usd, setUsd] = useState(String(old?.daily_budget_usd ?? 5));
+  const [calls, setCalls] = useState(String(old?.daily_calls ?? 0));
+  const moved = old?.has_key && (old.type !== type || old.base_url !== address.trim());
+  const save = async () => {
+    const body: ProviderInput = { type, base_url: address.trim(), model: model.trim(), daily_budget_usd: Number(usd), daily_calls: Number(calls), ...(key ? { api_key: key } : {}) };
+    await call(`v1/providers/${encodeURIComponent(name.trim())}`, { method: "PUT", body });
+    onDone();
+  };
+  return (
+    <FormDialog title={old ? `Provider ${old.name}` : "New provider"} action="Save" onSubmit={save} onClose={onClose}>
+      {!old && <label>Name<input class="input" required placeholder="openai" value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>}
+      <label>API<select class="input" value={type} onChange={(e) => setType(e.currentTarget.value as Provider["type"])}>{Object.entries(types).map(([t, label]) => <option key={t} value={t}>{label}</option>)}</select></label>
+      <label>Address, with its version; empty: that of the service<input class="input" type="url" placeholder="https://api.openai.com/v1" value={address} onInput={(e) => setAddress(e.currentTarget.value)} /></label>
+      <label>Model that is asked where a metric names none<input class="input" value={model} onInput={(e) => setModel(e.currentTarget.value)} /></label>
+      <label>{old?.has_key ? "New key; empty: the stored one stays" : "Key"}<input class="input" type="password" autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} /></label>
+      {moved && !key && <p class="warn">A key is for one address: where that changes, the stored one is taken away.</p>}
+      <div class="pair">
+        <label>Dollars a day; 0: no bound<input class="input" type="number" min="0" step="any" required value={usd} onInput={(e) => setUsd(e.currentTarget.value)} /></label>
+        <label>Calls a day; 0: no bound<input class="input" type="number" min="0" step="1" required value={calls} onInput={(e) => setCalls(e.currentTarget.value)} /></label>
+      </div>
+    </FormDialog>
+  );
+}
