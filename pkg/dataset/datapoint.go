@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Datapoint is one example. ID, Created and Updated are the store's to set.
+// Datapoint is one example. ID, Created, Updated, Version and Position are the store's to set.
 type Datapoint struct {
 	ID          string
 	Inputs      json.RawMessage `doc:"inputs"`                // an object
@@ -25,6 +25,8 @@ type Datapoint struct {
 	Deleted        bool     // in an old version of a dataset: only its id is left
 	Created        int64    // Unix milliseconds
 	Updated        int64    // of the last change, Unix milliseconds; 0: there was none
+	Version        int64    // of its contents, one more with each change of them
+	Position       int64    // in the version of a dataset that it was read from; 0: it was not read from one
 }
 
 var pointFields = rawjson.FieldsOf[Datapoint]()
@@ -63,6 +65,7 @@ type PointUpdate struct {
 	Saved                                  *bool
 	Type                                   *string
 	LinkedDatasets                         []string // all from now on; nil: not set
+	IfVersion                              int64    // the change is refused if its contents are in another version; 0: they may be in any
 }
 
 // Apply changes a datapoint by an update.

@@ -95,6 +95,26 @@ type Update struct {
 	Saved        *bool           `doc:"saved"`
 	Metadata     json.RawMessage `doc:"metadata"`
 	Datapoints   []string        `doc:"datapoints"` // the ids of all datapoints from now on, in order; nil: not set
+	Add          []string        // ids of datapoints to be put behind the others; those that are there stay where they are
+	Remove       []string        // ids of datapoints to be taken out; those that are not there are none
+}
+
+// Rows returns the ids of all datapoints that a dataset is to have which has these now, nil if the update says nothing of them.
+func (u *Update) Rows(now []string) []string {
+	if u.Datapoints != nil || u.Add == nil && u.Remove == nil {
+		return u.Datapoints
+	}
+	gone := make(map[string]bool, len(u.Remove))
+	for _, id := range u.Remove {
+		gone[id] = true
+	}
+	list := []string{} // a list also if it is empty
+	for _, id := range now {
+		if !gone[id] {
+			list = append(list, id)
+		}
+	}
+	return Unique(append(list, u.Add...))
 }
 
 var updateFields = rawjson.FieldsOf[Update]()

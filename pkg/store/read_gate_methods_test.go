@@ -72,6 +72,14 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, err := s.FindDatapoints(ctx, p, dataset.PointQuery{Limit: 1, Page: 1})
 		return err
 	},
+	"CountDatapoints": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.CountDatapoints(ctx, p, "x", 1)
+		return err
+	},
+	"DiffDataset": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.DiffDataset(ctx, p, "x", dataset.DiffQuery{From: 1, To: 2, Limit: 1})
+		return err
+	},
 	"DatapointIDs": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.DatapointIDs(ctx, p, "x", 1)
 		return err
@@ -119,7 +127,7 @@ var otherMethods = map[string][]string{
 	"writes": {
 		"Put", "PutAbout", "RebuildIndex", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
 		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
-		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
+		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "CreateDatasetOf", "UpdateDataset", "RemoveRow", "DeleteDataset",
 		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "UpdateMetric",
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",

@@ -93,6 +93,7 @@ type DatapointStore interface {
 type DatasetStore interface {
 	// See httpapi.Datasets.
 	CreateDataset(ctx context.Context, projectID int64, set dataset.Dataset, points []string) (id string, err error)
+	CreateDatasetOf(ctx context.Context, projectID int64, set dataset.Dataset, list []dataset.Datapoint) (id string, ids []string, err error)
 	FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error)
 	// See httpapi.DatasetHistory.
 	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
@@ -103,6 +104,8 @@ type DatasetStore interface {
 	DeleteDataset(ctx context.Context, projectID int64, id string) error
 	// See httpapi.DatasetHistory.
 	DatapointIDs(ctx context.Context, projectID int64, datasetID string, version int64) ([]string, error)
+	CountDatapoints(ctx context.Context, projectID int64, datasetID string, version int64) (n int, err error)
+	DiffDataset(ctx context.Context, projectID int64, id string, q dataset.DiffQuery) (diff dataset.Diff, err error)
 	DatapointsIn(
 		ctx context.Context,
 		projectID int64,

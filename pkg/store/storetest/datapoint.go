@@ -11,6 +11,7 @@ var datapointTests = []test{
 	{"Datapoint/created, read, changed, deleted", pointLife},
 	{"Datapoint/found by ids and by a dataset's name", pointFind},
 	{"Datapoint/links go both ways", pointLinks},
+	{"Datapoint/a change that another overtook is refused", pointOvertaken},
 	{"Datapoint/all or none are created", pointAllOrNone},
 	{"Datapoint/another project's is not there", pointProjects},
 }
@@ -38,6 +39,16 @@ func (e *env) updatePoint(u dataset.PointUpdate) bool {
 	return changed
 }
 
+func pointOvertaken(e *env) {
+	p := e.points("1")[0]
+	e.equal("version", int64(1), e.point(p).Version)
+	e.updatePoint(dataset.PointUpdate{ID: p, Inputs: raw(`{"n":"one"}`), IfVersion: 1})
+	e.equal("changed", int64(2), e.point(p).Version)
+	_, err := e.s.UpdateDatapoint(e.ctx, e.project, dataset.PointUpdate{ID: p, Inputs: raw(`{"n":"eins"}`), IfVersion: 1})
+	e.equal("overtaken", fault.Conflict, fault.Of(err))
+	e.equal("it stays", "one", nameOf(e.point(p)))
+}
+
 func pointLife(e *env) {
 	yes := true
 	want := dataset.Datapoint{
@@ -58,18 +69,18 @@ func pointLife(e *env) {
 	ids, err := e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{want, least})
 	e.ok(err)
 	got := e.point(ids[0])
-	want.ID, want.Created = ids[0], got.Created
+	want.ID, want.Created, want.Version = ids[0], got.Created, 1
 	e.equal("as created", want, got)
 	got = e.point(ids[1])
 	e.equal(
 		"the least",
-		dataset.Datapoint{ID: ids[1], Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), Created: got.Created},
+		dataset.Datapoint{ID: ids[1], Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), Created: got.Created, Version: 1},
 		got,
 	)
 	e.equal("changed", true, e.updatePoint(dataset.PointUpdate{ID: ids[0], Inputs: raw(`{"q":1.0}`), LinkedEvent: pointer("other")}))
 	e.reopen(optionsNone)
 	got = e.point(ids[0])
-	want.Inputs, want.LinkedEvent, want.Updated = raw(`{"q":1.0}`), "other", got.Updated
+	want.Inputs, want.LinkedEvent, want.Updated, want.Version = raw(`{"q":1.0}`), "other", got.Updated, 2
 	e.equal("as changed", want, got)
 	if got.Updated == 0 {
 		e.Error("no time of the change")
@@ -221,7 +232,7 @@ func versionDeleted(e *env) {
 	e.equal("now", "", e.rows(id, 0))
 	old, _, err := e.s.DatapointsIn(e.ctx, e.project, id, 1, 0, 10)
 	e.ok(err)
-	gone := dataset.Datapoint{ID: p, Deleted: true}
+	gone := dataset.Datapoint{ID: p, Deleted: true, Position: 1}
 	gone.Complete()
 	e.equal("then", []dataset.Datapoint{gone}, old)
 	e.equal("old datapoints", 0, e.place.Count(e.T, `SELECT count(*) FROM document_version WHERE kind = 'datapoint'`))

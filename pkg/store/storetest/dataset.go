@@ -15,6 +15,9 @@ var datasetTests = []test{
 	{"Dataset/its datapoints are an ordered set", datasetOrder},
 	{"Dataset/datapoints that are not there", datasetMissing},
 	{"Dataset/a row is removed, the datapoint stays", datasetRemoveRow},
+	{"Dataset/datapoints are added and removed by id", datasetAddRemove},
+	{"Dataset/created with its datapoints, or not at all", datasetOf},
+	{"Dataset/versions are compared", datasetDiff},
 	{"Dataset/many rows are deleted with it", datasetDeleteLarge},
 	{"Dataset/another project's is not there", datasetProjects},
 	{"Dataset/updates at once lose no link", datasetRace},
@@ -231,6 +234,106 @@ func datasetRemoveRow(e *env) {
 	e.equal("twice", fault.NotFound, fault.Of(e.s.RemoveRow(e.ctx, e.project, id, p[1])))
 	e.equal("of nobody", fault.NotFound, fault.Of(e.s.RemoveRow(e.ctx, e.project, "nobody", p[0])))
 	e.equal("version", int64(2), e.head(id, 0).Version)
+}
+
+func datasetAddRemove(e *env) {
+	p := e.points("1 2 3 4")
+	id := e.dataset("a", p[:3]...)
+	d := e.updateDataset(dataset.Update{ID: id, Add: []string{p[3], p[0], p[3]}, Remove: []string{p[1], "nobody"}})
+	e.equal("version", int64(2), d.Version)
+	e.equal("rows", "1 3 4", e.rows(id, 0))
+	d = e.updateDataset(dataset.Update{ID: id, Add: []string{p[0]}, Remove: []string{p[1]}})
+	e.equal("nothing to do", int64(2), d.Version)
+	e.updateDataset(dataset.Update{ID: id, Remove: p})
+	e.equal("all removed", "", e.rows(id, 0))
+	e.updateDataset(dataset.Update{ID: id, Add: p})
+	e.equal("all added", "1 2 3 4", e.rows(id, 0))
+	_, err := e.s.UpdateDataset(e.ctx, e.project, dataset.Update{ID: id, Add: []string{"nobody"}})
+	e.equal("of nobody", fault.NotFound, fault.Of(err))
+	for version, want := range map[int64]int{1: 3, 2: 3, 3: 0, 4: 4} {
+		n, err := e.s.CountDatapoints(e.ctx, e.project, id, version)
+		e.ok(err)
+		e.equal(fmt.Sprint("rows of version ", version), want, n)
+	}
+}
+
+func datasetOf(e *env) {
+	name := "of"
+	set := dataset.New(&dataset.Update{Name: &name})
+	list := make([]dataset.Datapoint, 1203)
+	for i := range list {
+		list[i].Inputs = text(`{"n":%d}`, i)
+		list[i].Complete()
+	}
+	id, ids, err := e.s.CreateDatasetOf(e.ctx, e.project, set, list)
+	e.ok(err)
+	e.equal("ids", len(list), len(ids))
+	got := strings.Fields(e.rows(id, 0))
+	e.equal("rows", len(list), len(got))
+	e.equal("the last", "1202", got[1202])
+	e.equal("version", int64(1), e.head(id, 0).Version)
+	e.equal("links", []string{id}, e.point(ids[7]).LinkedDatasets)
+	e.equal("versions", 0, e.place.Count(e.T, `SELECT count(*) FROM document_version`))
+	id, ids, err = e.s.CreateDatasetOf(e.ctx, e.project, set, nil)
+	e.ok(err)
+	e.equal("none", "", e.rows(id, 0))
+	e.equal("no ids", 0, len(ids))
+	_, _, err = e.s.CreateDatasetOf(e.ctx, e.project, set, make([]dataset.Datapoint, dataset.MaxDatapoints+1))
+	e.equal("too many", fault.Invalid, fault.Of(err))
+	e.equal("datapoints", 1203, e.place.Count(e.T, `SELECT count(*) FROM datapoint`))
+}
+
+// diff draws the difference of two versions of a dataset: what was added, removed and changed, and how many in all.
+func (e *env) diff(id string, from, to int64, only string) string {
+	e.Helper()
+	var b strings.Builder
+	q := dataset.DiffQuery{From: from, To: to, Only: only, Limit: 2}
+	for {
+		d, err := e.s.DiffDataset(e.ctx, e.project, id, q)
+		e.ok(err)
+		for i := range d.Rows {
+			row := &d.Rows[i]
+			fmt.Fprintf(&b, "%s ", row.Kind())
+			for _, p := range []*dataset.Datapoint{row.Before, row.After} {
+				if p != nil {
+					fmt.Fprintf(&b, "%s ", nameOf(*p))
+				}
+			}
+			q.After = row.ID
+		}
+		if !d.More {
+			fmt.Fprintf(&b, "+%d -%d ~%d", d.Added, d.Removed, d.Changed)
+			return b.String()
+		}
+	}
+}
+
+func datasetDiff(e *env) {
+	p := e.points("1 2 3 4 5")
+	id := e.dataset("a", p[:4]...) // version 1
+	other := e.dataset("b", p...)
+	e.updateDataset(dataset.Update{ID: id, Datapoints: []string{p[3], p[2], p[1], p[4]}}) // 2: without 1, with 5, in another order
+	e.updatePoint(dataset.PointUpdate{ID: p[1], Inputs: raw(`{"n":"two"}`)})              // 3
+	e.updatePoint(dataset.PointUpdate{ID: p[2], Metadata: raw(`{"x":1}`)})                // 4
+	e.updatePoint(dataset.PointUpdate{ID: p[2], Metadata: raw(`{}`)})                     // 5: as it was
+	e.equal("order does not count", "removed 1 added 5 +1 -1 ~0", e.diff(id, 1, 2, ""))
+	e.equal("all", "removed 1 changed 2 two added 5 +1 -1 ~1", e.diff(id, 1, 5, ""))
+	e.equal("back", "added 1 changed two 2 removed 5 +1 -1 ~1", e.diff(id, 5, 1, ""))
+	e.equal("only changed", "changed 2 two +1 -1 ~1", e.diff(id, 1, 5, dataset.Changed))
+	e.equal("only removed", "removed 1 +1 -1 ~1", e.diff(id, 1, 5, dataset.Removed))
+	e.equal("of metadata", "changed 3 3 +0 -0 ~1", e.diff(id, 3, 4, ""))
+	e.equal("of the same", "+0 -0 ~0", e.diff(id, 3, 3, ""))
+	e.equal("changed back", "+0 -0 ~0", e.diff(id, 3, 5, ""))
+	e.ok(e.s.DeleteDatapoint(e.ctx, e.project, p[1])) // 6
+	e.equal("deleted", "removed - +0 -1 ~0", e.diff(id, 5, 6, ""))
+	e.equal("deleted since", "removed 1 removed - added 5 +1 -2 ~0", e.diff(id, 1, 6, ""))
+	e.equal("of another", "changed - - changed 3 3 +0 -0 ~2", e.diff(other, 1, 3, ""))
+	mine := e.project
+	theirs, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	e.project = theirs.ID
+	e.equal("of another project", "+0 -0 ~0", e.diff(id, 1, 6, ""))
+	e.project = mine
 }
 
 func datasetDeleteLarge(e *env) {

@@ -23,19 +23,13 @@ var datapoints = Documents{Table: "datapoint", Noun: "datapoint"}
 // CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to its
 // LinkedDatasets, and returns their ids in the same order.
 func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []dataset.Datapoint) (ids []string, err error) {
-	now := s.options.Now()
-	size := 0
-	// Documents are made before the transaction: it may run again, and must give the same ids each time.
-	rows := make([][]any, len(list))
+	fresh := s.newPoints(projectID, list)
+	ids, rows, revs, size := fresh.ids, fresh.rows, fresh.revs, fresh.size
 	byDataset := map[string][]string{}
-	revs := make(map[string]int64, len(list))
 	for i := range list {
-		d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: list[i].Doc()}
-		ids, rows[i], revs[d.ID] = append(ids, d.ID), datapoints.row(projectID, d, nil), 1
-		size += len(d.Doc)
 		// A dataset that is named twice gets the datapoint once.
 		for _, link := range dataset.Unique(list[i].Links(false)) {
-			byDataset[link] = append(byDataset[link], d.ID)
+			byDataset[link] = append(byDataset[link], ids[i])
 		}
 	}
 	links := slices.Sorted(maps.Keys(byDataset))
@@ -66,6 +60,48 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 		})
 	})
 	return ids, err
+}
+
+// newPoints are datapoints to be stored. Their documents are made before the transaction: it may run again, and must give the same ids
+// each time.
+type newPoints struct {
+	ids  []string
+	rows [][]any
+	revs map[string]int64 // by id
+	size int
+}
+
+func (s *Store) newPoints(projectID int64, list []dataset.Datapoint) newPoints {
+	now := s.options.Now()
+	p := newPoints{rows: make([][]any, len(list)), revs: make(map[string]int64, len(list))}
+	for i := range list {
+		d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: list[i].Doc()}
+		p.ids, p.rows[i], p.revs[d.ID] = append(p.ids, d.ID), datapoints.row(projectID, d, nil), 1
+		p.size += len(d.Doc)
+	}
+	return p
+}
+
+// CreateDatasetOf stores a dataset that is complete and valid together with new datapoints, which are its rows, all or nothing, and returns its id
+// and theirs.
+func (s *Store) CreateDatasetOf(ctx context.Context, projectID int64, set dataset.Dataset, list []dataset.Datapoint) (
+	id string, ids []string, err error) {
+	if len(list) > dataset.MaxDatapoints {
+		return "", nil, errTooManyPoints
+	}
+	now := s.options.Now()
+	fresh := s.newPoints(projectID, list)
+	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: set.Doc()}
+	change := rowChange{set: d, add: fresh.ids, revs: fresh.revs}
+	err = s.changeDatasets(ctx, fresh.size+len(d.Doc), "create dataset", func(ctx context.Context, c *datasetChange) error {
+		return c.publish(ctx, projectID, []rowChange{change}, func(ctx context.Context, tx *events.Commit) error {
+			if _, err := events.InsertRows(ctx, tx, datapoints.Table, datapoints.key(), fresh.rows); err != nil {
+				return err
+			}
+			return datasets.Insert(ctx, tx, projectID, d, set.Name, set.Type)
+		})
+	})
+	return d.ID, fresh.ids, err
 }
 
 // roomFor holds datasets to which datapoints are added, and returns the last position of each. more says how many each gets.
@@ -171,7 +207,7 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []Document) ([
 // pointOf makes a datapoint with none but its external links.
 func pointOf(d Document) dataset.Datapoint {
 	p := dataset.PointFromDoc(d.Doc)
-	p.ID, p.Created, p.Updated = d.ID, d.Created, d.Updated
+	p.ID, p.Created, p.Updated, p.Version = d.ID, d.Created, d.Updated, d.Version
 	return p
 }
 
@@ -253,6 +289,9 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, u.ID, wanted.Links(false))
 		if err != nil {
 			return err
+		}
+		if u.IfVersion != 0 && u.IfVersion != d.Version {
+			return fault.New(fault.Conflict, "datapoint %s was changed meanwhile: it is in version %d, not %d", d.ID, d.Version, u.IfVersion)
 		}
 		p := pointOf(d)
 		p.Apply(&u)

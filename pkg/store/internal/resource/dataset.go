@@ -73,7 +73,7 @@ func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string,
 // UpdateDataset changes a dataset and returns the updated one. What changes neither the text nor a row makes no version. The rows
 // are written with the number of the version that the last transaction makes, whether or not they are written by it.
 func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (set dataset.Dataset, err error) {
-	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints)
+	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints) + sizeOfIDs(u.Add)
 	err = s.changeDatasets(ctx, size, "update dataset", func(ctx context.Context, c *datasetChange) error {
 		d, err := datasets.getForUpdate(ctx, c, projectID, u.ID)
 		if err != nil {
@@ -87,9 +87,15 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		doc := set.Doc()
 		same := bytes.Equal(doc, d.Doc)
 		var change rowChange
-		if u.Datapoints != nil {
+		var now []string
+		if u.Add != nil || u.Remove != nil {
+			if now, err = openPoints(ctx, c, projectID, d.ID); err != nil {
+				return err
+			}
+		}
+		if points := u.Rows(now); points != nil {
 			// Only rows that must move are closed or added: to add some at the end writes just these.
-			if change, err = s.planRows(ctx, c, projectID, d.ID, dataset.Unique(u.Datapoints)); err != nil {
+			if change, err = s.planRows(ctx, c, projectID, d.ID, dataset.Unique(points)); err != nil {
 				return err
 			}
 		}

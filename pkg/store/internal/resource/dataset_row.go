@@ -162,6 +162,22 @@ func lastRow(ctx context.Context, c sqldb.Conn, project int64, id string) (last,
 	return last, n, err
 }
 
+// openPoints lists the datapoints of a dataset that is held, in order.
+func openPoints(ctx context.Context, c sqldb.Conn, project int64, id string) (ids []string, err error) {
+	ids = []string{} // not nil, since it is also a list if it is empty
+	err = sqldb.Each(ctx, c, `SELECT datapoint_id
+		FROM dataset_row
+		WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL
+		ORDER BY pos`,
+		[]any{project, id}, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, err
+}
+
 // rowsNow is the condition on dataset_row r that a row holds in the current version of dataset s.
 const rowsNow = `r.from_version <= s.version AND (r.to_version IS NULL OR r.to_version > s.version)`
 
@@ -193,6 +209,7 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (
 	list []dataset.Datapoint, next int64, err error) {
 	var docs []Document
+	var places []int64
 	err = sqldb.Each(ctx, s.db, `
 		SELECT
 			r.pos,
@@ -216,7 +233,7 @@ func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID str
 			if doc != nil { // else it is deleted
 				d.Created, d.Updated, d.Doc = *created, *updated, []byte(*doc)
 			}
-			docs = append(docs, d)
+			docs, places = append(docs, d), append(places, next)
 			return nil
 		})
 	if err == nil {
@@ -224,9 +241,27 @@ func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID str
 	}
 	for i := range list {
 		if docs[i].Doc == nil {
-			list[i] = dataset.Datapoint{ID: docs[i].ID, Deleted: true}
-			list[i].Complete()
+			list[i] = deletedPoint(docs[i].ID)
 		}
+		list[i].Position = places[i]
 	}
 	return list, next, sqldb.WrapError(s.db, err, "read datapoints")
+}
+
+// deletedPoint is what is left of a datapoint that is deleted.
+func deletedPoint(id string) dataset.Datapoint {
+	p := dataset.Datapoint{ID: id, Deleted: true}
+	p.Complete()
+	return p
+}
+
+// CountDatapoints returns how many datapoints a dataset had in a version.
+func (s *Store) CountDatapoints(ctx context.Context, projectID int64, datasetID string, version int64) (n int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	_, err = sqldb.One(ctx, s.db, `SELECT count(*) FROM dataset_row r WHERE `+rowsIn, []any{projectID, datasetID, version}, &n)
+	return n, sqldb.WrapError(s.db, err, "read dataset")
 }
