@@ -37,6 +37,7 @@ type DatapointInput struct {
 	LinkedEvals    []string `json:"linked_evals,omitzero"`
 	Saved          *bool    `json:"saved,omitempty"`
 	Type           string   `json:"type,omitempty"`
+	IfVersion      int64    `json:"if_version,omitempty"` // of an update: refused if its contents are in another version (Row.DatapointVersion)
 }
 
 // DatapointQuery chooses datapoints, oldest first. What is empty does not count.

@@ -42,7 +42,9 @@ type DatasetInput struct {
 type DatasetUpdate struct {
 	Name         *string  `json:"name,omitempty"`
 	Description  *string  `json:"description,omitempty"`
-	Datapoints   []string `json:"datapoints,omitzero"` // the full list from now on, in order
+	Datapoints   []string `json:"datapoints,omitzero"`         // the full list from now on, in order
+	Add          []string `json:"add_datapoints,omitempty"`    // instead of Datapoints: to be put behind the others
+	Remove       []string `json:"remove_datapoints,omitempty"` // instead of Datapoints: to be taken out
 	Type         *string  `json:"type,omitempty"`
 	PipelineType *string  `json:"pipeline_type,omitempty"`
 	LinkedEvals  []string `json:"linked_evals,omitzero"`
@@ -55,6 +57,7 @@ type DatasetQuery struct {
 	ID, Name, Type    string
 	IncludeDatapoints bool
 	Version           int64 // an old version of the dataset of ID
+	WithoutIDs        bool  // Dataset.Datapoints are not wanted, which may be many
 	Page
 }
 
@@ -83,6 +86,7 @@ func (s *DatasetService) List(ctx context.Context, q DatasetQuery) (*List[Datase
 	set(v, "type", q.Type)
 	setBool(v, "include_datapoints", q.IncludeDatapoints)
 	setInt(v, "version", q.Version)
+	withoutIDs(v, q.WithoutIDs)
 	var answer struct {
 		Datasets []Dataset `json:"datasets"`
 	}
@@ -119,6 +123,13 @@ func insert(ctx context.Context, c *Client, path string, body any) (string, erro
 type DatasetRead struct {
 	Version           int64 // an old version; 0 is the current one
 	IncludeDatapoints bool
+	WithoutIDs        bool // Dataset.Datapoints are not wanted, which may be many
+}
+
+func withoutIDs(v url.Values, without bool) {
+	if without {
+		v.Set("ids", "false")
+	}
 }
 
 // Get reads a dataset.
@@ -126,6 +137,7 @@ func (s *DatasetService) Get(ctx context.Context, id string, how DatasetRead) (*
 	v := url.Values{}
 	setInt(v, "version", how.Version)
 	setBool(v, "include_datapoints", how.IncludeDatapoints)
+	withoutIDs(v, how.WithoutIDs)
 	var answer struct {
 		Dataset Dataset `json:"dataset"`
 	}

@@ -54,6 +54,13 @@ var methods = map[string]string{
 	"addDatapoints":       "Datasets.AddRows",
 	"removeDatapoint":     "Datasets.Remove",
 
+	"listDatasetRows":         "Datasets.Rows",
+	"getDatasetSplits":        "Datasets.Splits",
+	"getDatasetDiff":          "Datasets.Diff",
+	"exportDataset":           "Datasets.Export",
+	"importDataset":           "Datasets.Import",
+	"createDatasetFromSearch": "Datasets.FromSearch",
+
 	"listDatapoints":       "Datapoints.List",
 	"createDatapoint":      "Datapoints.Create",
 	"createDatapointBatch": "Datapoints.CreateFromEvents",
@@ -319,7 +326,7 @@ func TestOperations(t *testing.T) {
 			name string
 			run  func(*testing.T, *client.Client)
 		}{
-			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
+			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
 			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {

@@ -322,6 +322,42 @@ func useDatasets(t *testing.T, c *client.Client) {
 	isGone(t, "the dataset", err)
 }
 
+func useDatasetRows(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	file := client.DatasetImport{Format: "csv", Text: "q,a,split\n1,2,train\n3,4,test\n", Name: "rows",
+		Columns: []client.ImportColumn{{Name: "q", To: "inputs.q"}, {Name: "a", To: "ground_truth.a"}}}
+	preview := must(c.Datasets.PreviewImport(ctx, file))(t)
+	equal(t, "rows of the file", preview.Rows, 2)
+	equal(t, "the first", preview.Preview[0].Inputs, client.Object{"q": "1"})
+	made := must(c.Datasets.Import(ctx, file))(t)
+	id := made.DatasetID
+	equal(t, "added", made.Added, 2)
+	more := must(c.Datasets.Import(ctx, client.DatasetImport{Format: "jsonl", Text: `{"inputs.q":5}`, DatasetID: id}))(t)
+	equal(t, "version", more.Version, int64(2))
+	rows := collect(t, c.Datasets.AllRows(ctx, id, client.RowQuery{Limit: 1}))
+	equal(t, "rows", len(rows), 3)
+	equal(t, "those of a split", len(must(c.Datasets.Rows(ctx, id, client.RowQuery{Field: "metadata.split", Value: "test"}))(t).Rows), 1)
+	equal(t, "splits", must(c.Datasets.Splits(ctx, id, client.RowQuery{}, "metadata.split"))(t).Fields[0].WithValue, 2)
+	first := rows[0]
+	must(c.Datapoints.Update(ctx, first.Datapoint.ID, client.DatapointInput{Inputs: client.Object{"q": "one"}, IfVersion: first.DatapointVersion}))(t)
+	_, err := c.Datapoints.Update(ctx, first.Datapoint.ID, client.DatapointInput{Inputs: client.Object{"q": "two"}, IfVersion: first.DatapointVersion})
+	var refused *client.Error
+	equal(t, "overtaken", errors.As(err, &refused) && refused.Status == http.StatusConflict, true)
+	must(c.Datasets.Update(ctx, id, client.DatasetUpdate{Remove: []string{rows[1].Datapoint.ID}}))(t)
+	diff := must(c.Datasets.Diff(ctx, id, client.DiffQuery{From: 1}))(t)
+	equal(t, "differences", []int{diff.Added, diff.Removed, diff.Changed}, []int{1, 1, 1})
+	equal(t, "a change", diff.Rows[0].Fields, []string{"inputs.q"})
+	equal(t, "ids", len(must(c.Datasets.Get(ctx, id, client.DatasetRead{WithoutIDs: true}))(t).Datapoints), 0)
+	export := must(c.Datasets.Export(ctx, id, "csv", client.RowQuery{Text: "one"}))(t)
+	text, err := io.ReadAll(export)
+	check(t, err)
+	check(t, export.Close())
+	equal(t, "file", strings.Count(string(text), "\n"), 2)
+	search := client.DatasetSearch{Events: &client.EventQuery{DateRange: client.Last("1h")}, DatasetID: id}
+	found := must(c.Datasets.PreviewSearch(ctx, search))(t)
+	equal(t, "added of a search", must(c.Datasets.FromSearch(ctx, search))(t).Added, found.Total)
+}
+
 func useDatapoints(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	set := must(c.Datasets.Create(ctx, client.DatasetInput{Name: "points"}))(t)

@@ -23,9 +23,9 @@ func (s *Server) createDatapointBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	making := pointMaker{c: c, batch: batch}
+	making := pointMaker{c: c, batch: batch, most: dataset.MaxRows, field: "selectAll"}
 	if batch.All {
-		err = making.all(s.Store)
+		_, err = making.all(s.Store)
 	} else {
 		err = making.each(s.Store)
 	}
@@ -45,8 +45,22 @@ func (s *Server) createDatapointBatch(c *call) error {
 type pointMaker struct {
 	c     *call
 	batch *wire.DatapointBatch
+	most  int    // datapoints; a dry run stops at fewer than may be stored
+	field string // that chooses more than may be stored, if they are more
 	list  []dataset.Datapoint
 	bytes int
+}
+
+// dry reports whether the datapoints are only to be looked at.
+func (m *pointMaker) dry() bool { return m.most < dataset.MaxRows }
+
+// check refuses what selects more than may be stored.
+func (m *pointMaker) check(total int, what string) error {
+	if most := dataset.MaxRows + len(m.batch.Except); total > most && !m.dry() {
+		return fault.InvalidField(m.field, "selects %d %s, and a request may make at most %d datapoints: narrow filters or dateRange",
+			total, what, dataset.MaxRows)
+	}
+	return nil
 }
 
 // each takes the events that are named.
@@ -63,24 +77,20 @@ func (m *pointMaker) each(r Reader) error {
 	return nil
 }
 
-// all takes the events that a search finds, newest first, but for those that are excepted.
-func (m *pointMaker) all(r Reader) error {
+// all takes the events that a search finds, newest first, but for those that are excepted, and counts all that it finds.
+func (m *pointMaker) all(r Reader) (total int, err error) {
 	q := m.batch.Search
 	q.Filters = query.InProject(q.Filters, m.c.project)
-	q.Limit = query.MaxLimit
+	q.Limit = min(query.MaxLimit, m.most)
 	taken := map[uuid.UUID]bool{}
 	for q.Page = 1; ; q.Page++ {
 		set, err := r.Search(m.c.ctx(), m.c.project.ID, q)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if most := dataset.MaxRows + len(m.batch.Except); set.Total > most {
-			return fault.InvalidField(
-				"selectAll",
-				"selects %d events, and a request may make at most %d datapoints: narrow filters or dateRange",
-				set.Total,
-				dataset.MaxRows,
-			)
+		total = max(total, set.Total)
+		if err := m.check(set.Total, "events"); err != nil {
+			return total, err
 		}
 		for i := range set.Events {
 			// New events push those of a later page back: none is taken twice.
@@ -91,15 +101,49 @@ func (m *pointMaker) all(r Reader) error {
 			taken[id] = true
 			e, err := set.Load(m.c.ctx(), i)
 			if err != nil {
-				return err
+				return total, err
 			}
 			if err := m.add(&e); err != nil {
-				return err
+				return total, err
 			}
 		}
-		if len(set.Events) < q.Limit {
-			return nil
+		if len(set.Events) < q.Limit || m.dry() {
+			return total, nil
 		}
+	}
+}
+
+// sessions takes the session events of the sessions that a search finds, newest first, and counts all that it finds.
+func (m *pointMaker) sessions(r Reader, q query.SessionSearch) (total int, err error) {
+	q.Filters = query.InProject(q.Filters, m.c.project)
+	if q.EventFilters != nil {
+		q.EventFilters = query.InProject(q.EventFilters, m.c.project)
+	}
+	q.Sort, q.Limit, q.Counted = query.SortStart, min(wire.MaxSessions, m.most), true
+	for {
+		set, err := r.SearchSessions(m.c.ctx(), m.c.project.ID, q)
+		if err != nil {
+			return total, err
+		}
+		if q.Counted {
+			total = set.Total
+			if err := m.check(total, "sessions"); err != nil {
+				return total, err
+			}
+		}
+		for i := range set.Events {
+			e, err := set.Load(m.c.ctx(), i)
+			if err != nil {
+				return total, err
+			}
+			if err := m.add(&e); err != nil {
+				return total, err
+			}
+		}
+		if !set.HasMore || len(set.Events) == 0 || m.dry() {
+			return total, nil
+		}
+		q.Counted, q.After = false, &query.Place{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
 	}
 }
 
@@ -110,8 +154,8 @@ func (m *pointMaker) add(e *event.Event) error {
 	d.LinkedDatasets = m.batch.Datasets
 	m.bytes += d.Size()
 	switch {
-	case len(m.list) == dataset.MaxRows:
-		return fault.InvalidField("selectAll", "selects more than %d events", dataset.MaxRows)
+	case len(m.list) == m.most && !m.dry():
+		return fault.InvalidField(m.field, "selects more than %d", dataset.MaxRows)
 	case m.bytes > dataset.MaxBatchBytes:
 		return fault.Wrap(
 			fault.TooLarge,

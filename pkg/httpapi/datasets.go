@@ -17,6 +17,9 @@ type Datasets interface {
 	// CreateDataset stores a dataset that is complete and valid, with these datapoints in order, and
 	// returns its id. fault.NotFound if one of them is not there.
 	CreateDataset(ctx context.Context, projectID int64, d dataset.Dataset, points []string) (id string, err error)
+	// CreateDatasetOf stores a dataset that is complete and valid together with new datapoints, which are its rows in order, all or
+	// nothing, and returns its id and theirs. fault.Invalid if they are too many.
+	CreateDatasetOf(ctx context.Context, projectID int64, d dataset.Dataset, list []dataset.Datapoint) (id string, ids []string, err error)
 	// FindDatasets lists the ids of the datasets that match, oldest first, a page of them, and counts
 	// all that do.
 	FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error)
@@ -39,9 +42,14 @@ type DatasetHistory interface {
 	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
 	// DatapointIDs lists the datapoints that a dataset had in a version, in order.
 	DatapointIDs(ctx context.Context, projectID int64, datasetID string, version int64) ([]string, error)
+	// CountDatapoints counts them.
+	CountDatapoints(ctx context.Context, projectID int64, datasetID string, version int64) (int, error)
+	// DiffDataset returns how the datapoints of a dataset differ between two of its versions: a page of them, and how many there are in
+	// all. LinkedDatasets are left out; of those that are deleted by now only the id is left, and Deleted is set.
+	DiffDataset(ctx context.Context, projectID int64, id string, q dataset.DiffQuery) (dataset.Diff, error)
 	// DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order:
 	// at most limit of them behind position after, which is 0 at first. next is where to go on, 0 at
-	// the end. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
+	// the end. Each has its Position. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
 	// and Deleted is set.
 	DatapointsIn(
 		ctx context.Context,
@@ -68,6 +76,12 @@ var datasetOperations = []apiOperation{
 	{"addDatapoints", http.MethodPost, []string{"/datasets/{id}/datapoints"}, project.ScopeFull, (*Server).addDatapoints},
 	{"removeDatapoint", http.MethodDelete, []string{"/datasets/{id}/datapoints/{datapoint}", "/datasets/{id}/{datapoint}"},
 		project.ScopeFull, (*Server).removeDatapoint},
+	{"listDatasetRows", http.MethodGet, []string{"/datasets/{id}/rows"}, project.ScopeRead, (*Server).listDatasetRows},
+	{"getDatasetSplits", http.MethodGet, []string{"/datasets/{id}/splits"}, project.ScopeRead, (*Server).getDatasetSplits},
+	{"getDatasetDiff", http.MethodGet, []string{"/datasets/{id}/diff"}, project.ScopeRead, (*Server).getDatasetDiff},
+	{"exportDataset", http.MethodGet, []string{"/datasets/{id}/export"}, project.ScopeRead, (*Server).exportDataset},
+	{"importDataset", http.MethodPost, []string{"/datasets/import"}, project.ScopeFull, (*Server).importDataset},
+	{"createDatasetFromSearch", http.MethodPost, []string{"/datasets/from_search"}, project.ScopeFull, (*Server).createDatasetFromSearch},
 }
 
 // listDatasets answers under both names of the list, since each kind of client knows one.
@@ -78,6 +92,7 @@ func (s *Server) listDatasets(c *call) error {
 		Type              string `query:"type"`
 		IncludeDatapoints bool   `query:"include_datapoints"`
 		Version           int64  `query:"version"` // 0: the current one
+		IDs               *bool  `query:"ids"`     // nil is true
 	}
 	if err := c.query(&params); err != nil {
 		return err
@@ -104,6 +119,10 @@ func (s *Server) listDatasets(c *call) error {
 	if c.dialect == wire.V0 {
 		keys = []string{"testcases", "datasets"}
 	}
+	withIDs := params.IDs == nil || *params.IDs
+	if !withIDs {
+		keys = []string{"datasets"} // whoever knows the parameter knows where to look
+	}
 	return c.stream(func(out *wire.Stream) error {
 		for i, key := range keys {
 			out.Text([]string{"{", ","}[i] + `"` + key + `":[`)
@@ -120,7 +139,7 @@ func (s *Server) listDatasets(c *call) error {
 					out.Text(",")
 				}
 				first = false
-				if err := s.writeDataset(c, out, &d, params.IncludeDatapoints); err != nil {
+				if err := s.writeDataset(c, out, &d, params.IncludeDatapoints, withIDs); err != nil {
 					return err
 				}
 			}
@@ -135,14 +154,21 @@ func (s *Server) listDatasets(c *call) error {
 const includeGroup = 200
 
 // writeDataset writes a dataset in the version it has, with the contents of its datapoints if they
-// are asked for.
-func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, include bool) error {
-	ids, err := s.Store.DatapointIDs(c.ctx(), c.project.ID, d.ID, d.Version)
+// are asked for, and without their ids if these are not.
+func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, include, withIDs bool) (err error) {
+	var ids []string
+	n := 0
+	if withIDs {
+		ids, err = s.Store.DatapointIDs(c.ctx(), c.project.ID, d.ID, d.Version)
+		n = len(ids)
+	} else {
+		n, err = s.Store.CountDatapoints(c.ctx(), c.project.ID, d.ID, d.Version)
+	}
 	if err != nil {
 		return err
 	}
 	if err := out.Append(func(dst []byte) ([]byte, error) {
-		return wire.BeginDataset(dst, d, ids, &c.project, c.dialect), nil
+		return wire.BeginDataset(dst, d, n, ids, &c.project, c.dialect), nil
 	}); err != nil {
 		return err
 	}
@@ -174,10 +200,10 @@ func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, inc
 }
 
 // oneDataset answers with a dataset under a key.
-func (s *Server) oneDataset(c *call, key string, d *dataset.Dataset, include bool) error {
+func (s *Server) oneDataset(c *call, key string, d *dataset.Dataset, include, withIDs bool) error {
 	return c.stream(func(out *wire.Stream) error {
 		out.Text(`{"` + key + `":`)
-		err := s.writeDataset(c, out, d, include)
+		err := s.writeDataset(c, out, d, include, withIDs)
 		out.Text("}")
 		return err
 	})
@@ -187,6 +213,7 @@ func (s *Server) getDataset(c *call) error {
 	var params struct {
 		IncludeDatapoints bool  `query:"include_datapoints"`
 		Version           int64 `query:"version"` // 0: the current one
+		IDs               *bool `query:"ids"`     // nil is true
 	}
 	if err := c.query(&params); err != nil {
 		return err
@@ -195,7 +222,7 @@ func (s *Server) getDataset(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.oneDataset(c, "dataset", &d, params.IncludeDatapoints)
+	return s.oneDataset(c, "dataset", &d, params.IncludeDatapoints, params.IDs == nil || *params.IDs)
 }
 
 func (s *Server) listDatasetVersions(c *call) error {
@@ -228,6 +255,12 @@ func (s *Server) createDataset(c *call) error {
 
 // updateDataset takes the id from the path, or else from the body.
 func (s *Server) updateDataset(c *call) error {
+	var params struct {
+		IDs *bool `query:"ids"` // nil is true
+	}
+	if err := c.query(&params); err != nil {
+		return err
+	}
 	body, err := c.body()
 	if err != nil {
 		return err
@@ -246,7 +279,7 @@ func (s *Server) updateDataset(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.oneDataset(c, "result", &d, false)
+	return s.oneDataset(c, "result", &d, false, params.IDs == nil || *params.IDs)
 }
 
 // deleteDataset takes the id from the path, or else from the query string.

@@ -120,6 +120,18 @@ func (f *fake) CreateDataset(_ context.Context, projectID int64, _ dataset.Datas
 	return "", f.asked(projectID)
 }
 
+func (f *fake) CreateDatasetOf(_ context.Context, projectID int64, _ dataset.Dataset, _ []dataset.Datapoint) (string, []string, error) {
+	return "", nil, f.asked(projectID)
+}
+
+func (f *fake) CountDatapoints(_ context.Context, projectID int64, _ string, _ int64) (int, error) {
+	return 0, f.asked(projectID)
+}
+
+func (f *fake) DiffDataset(_ context.Context, projectID int64, _ string, _ dataset.DiffQuery) (dataset.Diff, error) {
+	return dataset.Diff{}, f.asked(projectID)
+}
+
 func (f *fake) FindDatasets(_ context.Context, projectID int64, _ dataset.Query) ([]string, int, error) {
 	return nil, 0, f.asked(projectID)
 }

@@ -210,6 +210,10 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"name":"x","page":"sessions"}`)
 			case "previewEvents":
 				body = strings.NewReader(`{"event_ids":["33333333-3333-4333-8333-333333333333"]}`)
+			case "importDataset":
+				body = strings.NewReader(`{"format":"csv","text":"a\n1\n","name":"x"}`)
+			case "createDatasetFromSearch":
+				body = strings.NewReader(`{"events":{},"name":"x"}`)
 			case "enableMetric":
 				body = strings.NewReader(`{"from":"latency"}`)
 			}

@@ -49,6 +49,11 @@ func DecodeDatapointUpdate(body []byte, id string) (dataset.PointUpdate, error) 
 			err = setBoolPointer(&u.Saved, raw)
 		case "type":
 			err = setTextPointer(&u.Type, raw)
+		case "if_version":
+			n, ok := rawjson.Number(raw)
+			if u.IfVersion = int64(n); !ok || n < 1 || float64(u.IfVersion) != n {
+				err = fault.New(fault.Invalid, "must be a whole number, 1 or more")
+			}
 		}
 		return err
 	})

@@ -17,7 +17,7 @@ func DecodeDataset(body []byte) (dataset.Dataset, []string, error) {
 		return dataset.Dataset{}, nil, err
 	}
 	d := dataset.New(&u)
-	return d, u.Datapoints, d.Validate()
+	return d, u.Rows(nil), d.Validate()
 }
 
 // DecodeDatasetUpdate reads the body of a dataset's update. ID is its dataset_id, if any.
@@ -30,11 +30,18 @@ func DecodeDatasetUpdate(body []byte) (u dataset.Update, err error) {
 			u.Metadata, err = readObject(raw)
 		case "datapoints":
 			u.Datapoints, err = readTexts(raw, dataset.MaxDatapoints)
+		case "add_datapoints":
+			u.Add, err = readTexts(raw, dataset.MaxDatapoints)
+		case "remove_datapoints":
+			u.Remove, err = readTexts(raw, dataset.MaxDatapoints)
 		default:
 			err = setField(u.Field(key), raw)
 		}
 		return err
 	})
+	if err == nil && u.Datapoints != nil && (u.Add != nil || u.Remove != nil) {
+		err = fault.InvalidField("datapoints", "are all from now on: not together with add_datapoints or remove_datapoints")
+	}
 	return u, err
 }
 
@@ -106,9 +113,9 @@ func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
 	return m, err
 }
 
-// BeginDataset appends a dataset as answers show it, but for what follows the ids of its
-// datapoints: included datapoints, if they were asked for, and the closing brace.
-func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Project, dialect Dialect) []byte {
+// BeginDataset appends a dataset with n datapoints as answers show it, but for what follows the ids of its
+// datapoints: included datapoints, if they were asked for, and the closing brace. The ids are left out if they are nil.
+func BeginDataset(dst []byte, d *dataset.Dataset, n int, points []string, p *project.Project, dialect Dialect) []byte {
 	b := itemOf(d.ID, dialect)
 	if dialect == V0 {
 		b.String("project", p.Name)
@@ -116,8 +123,10 @@ func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Pr
 	addFields(b, d.Fields(), dialect, "description")
 	b.Int("version", d.Version)
 	addTimes(b, d.Created, d.Updated, dialect)
-	b.Int("num_points", int64(len(points)))
-	b.Raw("datapoints", rawjson.AppendStrings(make([]byte, 0, 2+27*len(points)), points))
+	b.Int("num_points", int64(n))
+	if points != nil {
+		b.Raw("datapoints", rawjson.AppendStrings(make([]byte, 0, 2+27*len(points)), points))
+	}
 	whole := b.Bytes()
 	return append(dst, whole[:len(whole)-1]...)
 }

@@ -67,6 +67,12 @@ func (a *app) datasets() *cobra.Command {
 		command("remove DATASET DATAPOINT...", "Take datapoints out of a dataset; they stay datapoints",
 			`spangrove datasets remove `+id+` 65a1b2c3d4e5f60718293a4c`, a.datasetRemove),
 		a.versions("datasets", id),
+		a.datasetImport(id),
+		a.datasetExport(id),
+		a.datasetRows(id),
+		a.datasetSplits(id),
+		a.datasetDiff(id),
+		a.datasetFromSearch(id),
 	)
 }
 

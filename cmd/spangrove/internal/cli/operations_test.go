@@ -29,6 +29,8 @@ var verbs = map[string]string{
 
 	"listDatasets": "datasets list", "createDataset": "datasets create", "getDataset": "datasets get", "updateDataset": "datasets update", "updateDatasetById": "datasets update",
 	"deleteDataset": "datasets delete", "deleteDatasetById": "datasets delete", "listDatasetVersions": "datasets versions", "addDatapoints": "datasets add", "removeDatapoint": "datasets remove",
+	"listDatasetRows": "datasets rows", "getDatasetSplits": "datasets splits", "getDatasetDiff": "datasets diff", "exportDataset": "datasets export",
+	"importDataset": "datasets import", "createDatasetFromSearch": "datasets from-search",
 	"listDatapoints": "datapoints list", "createDatapoint": "datapoints create", "createDatapointBatch": "datapoints from-events", "getDatapoint": "datapoints get",
 	"updateDatapoint": "datapoints update", "deleteDatapoint": "datapoints delete",
 

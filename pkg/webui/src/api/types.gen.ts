@@ -183,8 +183,8 @@ export interface Dataset {
   project?: string;
   name: string;
   description?: string | null;
-  /** ids, in order */
-  datapoints: string[];
+  /** ids, in order; left out with ids=false */
+  datapoints?: string[];
   /** the datapoints as they were in this version */
   included_datapoints?: Datapoint[];
   num_points: number;
@@ -204,6 +204,10 @@ export interface DatasetInput {
   description?: string | null;
   /** ids of datapoints; one that comes twice is there once */
   datapoints?: string[];
+  /** ids of datapoints to be put behind the others, instead of datapoints */
+  add_datapoints?: string[];
+  /** ids of datapoints to be taken out, instead of datapoints; they stay datapoints */
+  remove_datapoints?: string[];
   type?: "evaluation" | "fine-tuning";
   pipeline_type?: "event" | "session";
   linked_evals?: string[];
@@ -544,7 +548,8 @@ export interface ListAuditAnswer {
 /** What GET /v1/datasets answers: a page of the datasets */
 export interface ListDatasetsAnswer {
   datasets: Dataset[];
-  testcases: Dataset[];
+  /** the same; left out with ids=false */
+  testcases?: Dataset[];
 }
 
 /** What POST /v1/events/values answers: the values */
