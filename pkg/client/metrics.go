@@ -115,12 +115,18 @@ type MetricVersionInput struct {
 
 // MetricRun is what came of a run of a metric.
 type MetricRun struct {
-	Success     bool   `json:"success"` // false if there should be a score but there is none
-	Loading     bool   `json:"loading"` // the server still makes the engine ready, as Explanation says
-	Result      any    `json:"result"`  // the score: json.Number, bool, string, or nil
-	Explanation string `json:"explanation"`
-	Failure     string `json:"failure,omitempty"` // the kind of reason that there is no score: refused, unparsed, timeout and so on
-	Passed      *bool  `json:"passed,omitempty"`  // nil if the threshold says nothing of the score
+	Success     bool    `json:"success"` // false if there should be a score but there is none
+	Loading     bool    `json:"loading"` // the server still makes the engine ready, as Explanation says
+	Result      any     `json:"result"`  // the score: json.Number, bool, string, or nil
+	Explanation string  `json:"explanation"`
+	Failure     string  `json:"failure,omitempty"` // the kind of reason that there is no score: refused, unparsed, timeout and so on
+	Passed      *bool   `json:"passed,omitempty"`  // nil if the threshold says nothing of the score
+	Cost        float64 `json:"cost,omitempty"`    // of a judge, in US dollars
+	// Prompt is what a judge was sent, the fields of the event filled in; of two questions, the first.
+	Prompt []struct {
+		Role    string `json:"role"` // system or user
+		Content string `json:"content"`
+	} `json:"prompt,omitempty"`
 }
 
 // LibraryMetric is a ready-made metric, of which Enable makes one of the project.

@@ -28,6 +28,9 @@ type Result struct {
 	Passed *bool
 	// Cost is what the evaluation cost, in US dollars.
 	Cost float64
+	// Prompt is what a judge was sent, if its metric is only tried: an array of {"role", "content"}. Where there were two
+	// questions it is the first.
+	Prompt json.RawMessage
 }
 
 // Failure classifies why there is no score, so that failures can be counted apart from low scores.

@@ -78,7 +78,8 @@ func metricEvents(object json.RawMessage, d *metric.Definition, pages query.Page
 
 // MetricResult returns the answer to a run:
 //
-//	{"success": true, "loading": false, "result": 0.5, "explanation": "…", "failure"?: "unfit", "passed"?: true}
+//	{"success": true, "loading": false, "result": 0.5, "explanation": "…", "failure"?: "unfit", "passed"?: true,
+//	 "cost"?: 0.002, "prompt"?: [{"role": "system", "content": "…"}, …]}
 //
 // result is null if there is no score.
 func MetricResult(r *evaluation.Result) json.RawMessage {
@@ -103,7 +104,16 @@ func addScore(b *rawjson.Builder, r *evaluation.Result) {
 	if r.Passed != nil {
 		b.Bool("passed", *r.Passed)
 	}
+	if r.Cost > 0 {
+		b.Number("cost", r.Cost)
+	}
+	if r.Prompt != nil {
+		b.Raw("prompt", r.Prompt)
+	}
 }
+
+// dryRunPromptBytes bounds the prompts in the answer to a dry run together. Those past it are left out.
+const dryRunPromptBytes = 8 << 20
 
 // DryResult is the result of a metric for a stored event.
 type DryResult struct {
@@ -118,9 +128,13 @@ type DryResult struct {
 //	{"success": true, "loading": false, "result": null, "explanation": "1 of 1 events have a score; …",
 //	 "dry_run": {"total": 1, "omitted": 0, "results": [{"event_id": …, "success": true, "result": 0.5, …}]}}
 func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
-	scored := 0
+	scored, prompts, left := 0, 0, 0
 	list := []byte("[")
 	for i, r := range results {
+		if prompts += len(r.Prompt); prompts > dryRunPromptBytes && r.Prompt != nil {
+			r.Prompt = nil
+			left++
+		}
 		if i > 0 {
 			list = append(list, ',')
 		}
@@ -138,6 +152,9 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	var dry rawjson.Builder
 	dry.Int("total", int64(total))
 	dry.Int("omitted", int64(omitted))
+	if left > 0 {
+		dry.Int("prompts_omitted", int64(left))
+	}
 	dry.Raw("results", append(list, ']'))
 	loading := slices.ContainsFunc(results, func(r DryResult) bool { return r.Loading })
 	summary := fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results))

@@ -2,14 +2,18 @@ package wire_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -170,4 +174,24 @@ func FuzzDecodeResources(f *testing.F) {
 		}
 		check(err, nil, []byte("{}"))
 	})
+}
+
+// TestDryRunPrompts shows what a judge was sent and cost, and leaves out prompts past the bound.
+func TestDryRunPrompts(t *testing.T) {
+	t.Parallel()
+	prompt := func(bytes int) json.RawMessage { return json.RawMessage(`["` + strings.Repeat("x", bytes) + `"]`) }
+	e := &event.Event{Name: "e"}
+	answer := wire.DryRunAnswer([]wire.DryResult{
+		{Event: e, Result: evaluation.Result{Success: true, Score: json.RawMessage("1"), Cost: 0.25, Prompt: prompt(1 << 20)}},
+		{Event: e, Result: evaluation.Result{Prompt: prompt(7 << 20)}},
+		{Event: e, Result: evaluation.Result{Prompt: prompt(1)}},
+	}, 3, 0)
+	dry := rawjson.Get(answer, "dry_run")
+	has := func(i string) bool { return rawjson.Path(dry, "results", i, "prompt") != nil }
+	if !has("0") || has("1") || has("2") || string(rawjson.Get(dry, "prompts_omitted")) != "2" {
+		t.Errorf("prompts %v %v %v, omitted %s", has("0"), has("1"), has("2"), rawjson.Get(dry, "prompts_omitted"))
+	}
+	if cost := rawjson.Path(dry, "results", "0", "cost"); string(cost) != "0.25" || rawjson.Path(dry, "results", "1", "cost") != nil {
+		t.Errorf("cost %s", cost)
+	}
 }

@@ -218,6 +218,16 @@ func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model 
 		request: request{model: model, system: instructions(d, mark), prompt: prompt, schema: schema(d), maxTokens: p.cfg.MaxOutputTokens},
 	}
 	j.identify(e.deps.Secret)
+	r := e.answer(ctx, p, who, j)
+	if task.ID == "" {
+		r.Prompt = j.conversation()
+	}
+	return r
+}
+
+// answer finds the recorded answer to a question, or asks the model and records what it says.
+func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgement) evaluation.Result {
+	d, model := j.metric, j.request.model
 	// Whoever asks the same at the same time waits for the answer.
 	leave, err := e.asking.enter(ctx, j.key)
 	if err != nil {

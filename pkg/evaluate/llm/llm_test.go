@@ -1001,3 +1001,28 @@ func TestProjectBudget(t *testing.T) {
 		t.Errorf("at a service: $%v", got)
 	}
 }
+
+// TestPromptOfTrial has a definition that is only tried answer with what the model was sent, also when the answer is a recorded one
+// or there is none; a stored metric does not.
+func TestPromptOfTrial(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good), answer(400, `{"error":{"message":"no"}}`))
+	e := newTest(t, Provider{BaseURL: api.URL}, nil)
+	for i, what := range []string{"asked", "recorded"} {
+		r := e.evaluate(t, definition(nil))
+		if text, _ := rawjson.Text(rawjson.Path(r.Prompt, "1", "content")); !r.Success || !strings.Contains(text, "Yes") || !strings.Contains(text, "an answer?") {
+			t.Errorf("%s: success %v, prompt %s", what, r.Success, r.Prompt)
+		}
+		if role, _ := rawjson.Text(rawjson.Path(r.Prompt, "0", "role")); role != "system" || (r.Cost > 0) != (i == 0) {
+			t.Errorf("%s: the first message is of %q, cost %v", what, role, r.Cost)
+		}
+	}
+	other := definition(func(d *metric.Definition) { d.Criteria = "Another {{ outputs.answer }}" })
+	if r := e.evaluate(t, other); r.Success || !strings.Contains(string(r.Prompt), "Another") {
+		t.Errorf("refused: success %v, prompt %s", r.Success, r.Prompt)
+	}
+	results, err := e.Evaluate(t.Context(), evaluate.Task{Project: e.project, Metric: definition(nil), ID: "m1", Version: 1, Events: []json.RawMessage{raw(oneEvent)}})
+	if err != nil || results[0].Prompt != nil {
+		t.Errorf("of a stored metric: %v, prompt %s", err, results[0].Prompt)
+	}
+}

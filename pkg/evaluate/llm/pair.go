@@ -44,6 +44,9 @@ func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string,
 		b.Raw(second, places[1])
 		r := e.askForScore(ctx, p, who, model, t, task, &choice, rawjson.Merge(event, b.Bytes()))
 		r.Cost += both.Cost
+		if i > 0 {
+			r.Prompt = both.Prompt
+		}
 		if !r.Success {
 			return r
 		}

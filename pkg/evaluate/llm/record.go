@@ -221,13 +221,16 @@ func (j *judgement) config() json.RawMessage {
 	return b.Bytes()
 }
 
-// messages returns the conversation that was sent.
+// messages returns the conversation that was sent, as the inputs of an event.
 func (j *judgement) messages() json.RawMessage {
 	var b rawjson.Builder
-	list := append(json.RawMessage("["), message("system", j.request.system)...)
-	list = append(append(append(list, ','), message("user", j.request.prompt)...), ']')
-	b.Raw("chat_history", list)
+	b.Raw("chat_history", j.conversation())
 	return b.Bytes()
+}
+
+// conversation returns the messages that were sent.
+func (j *judgement) conversation() json.RawMessage {
+	return rawjson.AppendArray(nil, []json.RawMessage{message("system", j.request.system), message("user", j.request.prompt)})
 }
 
 // message returns a message of a conversation, in a text that every store can hold.

@@ -475,6 +475,9 @@ export interface GetUsageAnswer {
   }[];
 }
 
+/** what a judge was sent, the fields of the event filled in; of two questions, the first */
+export type JudgePrompt = { role: "system" | "user"; content: string }[];
+
 export interface Key {
   key_id: string;
   name: string;
@@ -762,12 +765,17 @@ export interface RunMetricAnswer {
   failure?: string;
   /** whether the score meets the threshold, if that says anything of it */
   passed?: boolean;
+  /** what a judge cost, in US dollars; absent where it cost nothing, as a question that was answered before */
+  cost?: number;
+  prompt?: JudgePrompt;
   /** of a dry run; result is null then */
   dry_run?: {
     /** stored events that match */
     total: number;
     /** of the events asked for, those left out because all together are larger than 16 MiB */
     omitted: number;
+    /** prompts that are left out because all together are larger than 8 MiB; absent if there are none */
+    prompts_omitted?: number;
     /** newest event first */
     results: {
       event_id: string;
@@ -779,6 +787,9 @@ export interface RunMetricAnswer {
       /** the sort of failure */
       failure?: string;
       passed?: boolean;
+      /** what a judge cost, in US dollars; absent where it cost nothing */
+      cost?: number;
+      prompt?: JudgePrompt;
     }[];
   };
 }
