@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -230,7 +232,7 @@ func withReadyMetric(body []byte, dialect wire.Dialect) ([]byte, error) {
 	return rawjson.Merge(body, b.Bytes()), nil
 }
 
-// dryRunBytes bounds the events of a dry run together, but for the first.
+// dryRunBytes bounds the events of a dry run together, but for the first, and each session with the events below it.
 const dryRunBytes = 16 << 20
 
 // dryRun runs a definition over the newest stored events that match; nothing is stored.
@@ -241,26 +243,44 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 		return err
 	}
 	task := evaluate.Task{Project: c.project.ID, Metric: &run.Metric}
+	var answers []wire.DryResult
 	for i, bytes := 0, 0; i < len(set.Events) && bytes < dryRunBytes; i++ {
-		e, err := set.Load(c.ctx(), i)
+		text, err := s.evaluated(c, set, i)
+		if errors.Is(err, wire.ErrTooLarge) {
+			continue // counted as omitted
+		}
 		if err != nil {
 			return err
 		}
-		text := wire.AppendEvent(nil, &e, &c.project)
-		task.Events = append(task.Events, text)
+		task.Events, answers = append(task.Events, text), append(answers, wire.DryResult{Event: &set.Events[i]})
 		bytes += len(text)
 	}
-	var answers []wire.DryResult
-	if len(task.Events) > 0 {
+	if len(answers) > 0 {
 		results, err := s.Evaluator.Run(c.ctx(), task)
 		if err != nil {
 			return err
 		}
 		for i, r := range results {
-			answers = append(answers, wire.DryResult{Event: &set.Events[i], Result: r})
+			answers[i].Result = r
 		}
 	}
-	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(task.Events)))
+	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(answers)))
+}
+
+// evaluated returns event i of a set as metrics get it: a session with the events below it.
+func (s *Server) evaluated(c *call, set *event.Set, i int) (json.RawMessage, error) {
+	if e := &set.Events[i]; e.IsSession() {
+		below, err := s.Store.Session(c.ctx(), c.project.ID, e.ID)
+		if err != nil {
+			return nil, err
+		}
+		return wire.SessionText(c.ctx(), below, &c.project, dryRunBytes)
+	}
+	e, err := set.Load(c.ctx(), i)
+	if err != nil {
+		return nil, err
+	}
+	return wire.AppendEvent(nil, &e, &c.project), nil
 }
 
 // Evaluator runs metrics.
