@@ -129,6 +129,83 @@ type MetricRun struct {
 	} `json:"prompt,omitempty"`
 }
 
+// AgreementQuery chooses labels to compare a metric's scores with. Only With is required.
+type AgreementQuery struct {
+	With      string // field of events that has the label: feedback.rating, metrics.<name of a HUMAN metric>
+	Version   string // only scores of this version, such as v2; empty: the score that the event has now
+	Filters   []Filter
+	DateRange DateRange
+	Page      // of the cases
+}
+
+// LabelAgreement is how far a metric agrees with people's labels. What is not defined is nil.
+type LabelAgreement struct {
+	Labelled int  `json:"labelled"` // events with the label that were looked at
+	Complete bool `json:"complete"` // there are no others
+	Scored   int  `json:"scored"`   // those of them that have a score
+	Compared int  `json:"compared"`
+	Unlike   int  `json:"unlike"` // pairs that cannot be compared
+	// Classes is of truth values, texts and what counts as whether it passes; nil if there are none.
+	Classes *struct {
+		Compared    int      `json:"compared"`
+		Agreed      int      `json:"agreed"`
+		Accuracy    float64  `json:"accuracy"`
+		Kappa       *float64 `json:"kappa"`        // Cohen's
+		ByThreshold int      `json:"by_threshold"` // those compared by whether they pass
+		Omitted     int      `json:"omitted"`      // values beyond those listed
+		Values      []struct {
+			Value     any      `json:"value"` // bool or string
+			Labelled  int      `json:"labelled"`
+			Given     int      `json:"given"`
+			Both      int      `json:"both"`
+			Precision *float64 `json:"precision"`
+			Recall    *float64 `json:"recall"`
+			F1        *float64 `json:"f1"`
+		} `json:"values"`
+	} `json:"classes"`
+	// Numbers is of pairs of two numbers; nil if there are none.
+	Numbers *struct {
+		Compared               int      `json:"compared"`
+		Correlation            *float64 `json:"correlation"`     // Pearson's
+		Kappa                  *float64 `json:"kappa"`           // weighted by squared differences
+		MeanDifference         *float64 `json:"mean_difference"` // score less label
+		MeanAbsoluteDifference *float64 `json:"mean_absolute_difference"`
+	} `json:"numbers"`
+	Disagreements int `json:"disagreements"`
+	// Cases is a page of the disagreements.
+	Cases []struct {
+		EventID     string  `json:"event_id"`
+		SessionID   string  `json:"session_id"`
+		EventName   string  `json:"event_name"`
+		StartTime   float64 `json:"start_time"` // Unix milliseconds
+		Label       any     `json:"label"`      // bool, json.Number or string
+		Score       any     `json:"score"`
+		Explanation string  `json:"explanation"` // of the score
+	} `json:"cases"`
+}
+
+// MetricCoverage is what a metric has scored of the events that it is for, and what became of its evaluations.
+type MetricCoverage struct {
+	Matching  int              `json:"matching"` // events that the metric is for
+	Scored    int              `json:"scored"`   // those of them with a score
+	Online    EvaluationCounts `json:"online"`
+	Backfills EvaluationCounts `json:"backfills"`
+}
+
+// EvaluationCounts is how many evaluations are in each state.
+type EvaluationCounts struct {
+	Waiting  int     `json:"waiting"`
+	Paused   int     `json:"paused"`
+	Done     int     `json:"done"`
+	Failed   int     `json:"failed"`
+	Dead     int     `json:"dead"`
+	Cost     float64 `json:"cost"` // of judges, in US dollars
+	Failures []struct {
+		Failure string `json:"failure"`
+		Count   int    `json:"count"`
+	} `json:"failures"`
+}
+
 // LibraryMetric is a ready-made metric, of which Enable makes one of the project.
 type LibraryMetric struct {
 	MetricDefinition
@@ -272,6 +349,23 @@ func (s *MetricService) Versions(ctx context.Context, id string, p Page) (*List[
 // AllVersions walks over all versions of a metric, newest first.
 func (s *MetricService) AllVersions(ctx context.Context, id string) iter.Seq2[MetricVersion, error] {
 	return all(Page{}, func(p Page) (*List[MetricVersion], error) { return s.Versions(ctx, id, p) })
+}
+
+// Agreement compares a metric's scores with people's labels, of the newest 10,000 events that have the label.
+func (s *MetricService) Agreement(ctx context.Context, id string, q AgreementQuery) (*LabelAgreement, error) {
+	v := q.query(url.Values{})
+	set(v, "with", q.With)
+	set(v, "version", q.Version)
+	setFilters(v, "filters", q.Filters)
+	setRange(v, q.DateRange)
+	return one[LabelAgreement](ctx, s.c, Request{Method: http.MethodGet, Path: path("metrics", id, "agreement"), Query: v, Repeatable: true})
+}
+
+// Coverage counts what a metric has scored and what that cost, in the last 7 days if the range is empty.
+func (s *MetricService) Coverage(ctx context.Context, id string, r DateRange) (*MetricCoverage, error) {
+	v := url.Values{}
+	setRange(v, r)
+	return one[MetricCoverage](ctx, s.c, Request{Method: http.MethodGet, Path: path("metrics", id, "coverage"), Query: v, Repeatable: true})
 }
 
 // CreateVersion creates a version of a metric. It takes effect only once it is deployed.

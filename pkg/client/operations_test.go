@@ -84,6 +84,8 @@ var methods = map[string]string{
 	"enableMetric":        "Metrics.Enable",
 	"listMetricVersions":  "Metrics.Versions",
 	"createMetricVersion": "Metrics.CreateVersion",
+	"getMetricAgreement":  "Metrics.Agreement",
+	"getMetricCoverage":   "Metrics.Coverage",
 	"deployMetricVersion": "Metrics.DeployVersion",
 
 	"listEvaluations":  "Evaluations.List",

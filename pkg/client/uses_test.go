@@ -432,6 +432,14 @@ func useMetrics(t *testing.T, c *client.Client) {
 	must(c.Metrics.Create(ctx, client.MetricDefinition{Name: "both", Type: client.MetricComposite, Criteria: "mean", MetricDetails: client.MetricDetails{
 		ChildMetrics: []client.ChildMetric{{Name: "quality", Weight: 1}}}}))(t)
 	equal(t, "all", len(collect(t, c.Metrics.All(ctx, client.MetricQuery{Page: client.Page{Limit: 1}}))), 2)
+	must(c.Events.Create(ctx, client.EventInput{EventType: "tool", Metrics: client.Object{"quality": 4}, Feedback: client.Object{"stars": 1}}))(t)
+	agreement := must(c.Metrics.Agreement(ctx, id, client.AgreementQuery{With: "feedback.stars", DateRange: client.DateRange{Last: "1d"}}))(t)
+	equal(t, "labelled, differing", []int{agreement.Labelled, agreement.Numbers.Compared, agreement.Disagreements}, []int{1, 1, 1})
+	equal(t, "the case", []any{agreement.Cases[0].Label, agreement.Cases[0].Score}, []any{number("1"), number("4")})
+	equal(t, "of no version", must(c.Metrics.Agreement(ctx, id, client.AgreementQuery{With: "feedback.stars", Version: "v1",
+		Filters: []client.Filter{{Field: "event_type", Operator: client.Is, Value: "tool"}}}))(t).Scored, 0)
+	coverage := must(c.Metrics.Coverage(ctx, id, client.DateRange{}))(t)
+	equal(t, "coverage", []any{coverage.Matching > 0, coverage.Scored, coverage.Online.Done}, []any{true, 1, 0})
 	check(t, c.Metrics.Delete(ctx, id))
 	equal(t, "left", must(c.Metrics.List(ctx, client.MetricQuery{ID: id}))(t).Total, 0)
 	library := must(c.Metrics.Library(ctx))(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/query"
 )
 
 func (f *fake) FindEvaluations(_ context.Context, projectID int64, _ evaluation.Query) ([]evaluation.Evaluation, bool, error) {
@@ -12,6 +13,14 @@ func (f *fake) FindEvaluations(_ context.Context, projectID int64, _ evaluation.
 
 func (f *fake) RetryEvaluations(_ context.Context, projectID int64, _ evaluation.Query) (int64, error) {
 	return 0, f.asked(projectID)
+}
+
+func (f *fake) LabelledScores(_ context.Context, projectID int64, _ query.LabelSearch) ([]evaluation.Labelled, bool, error) {
+	return nil, false, f.asked(projectID)
+}
+
+func (f *fake) CountEvaluations(_ context.Context, projectID int64, _ string, _, _ *float64) (online, backfills evaluation.Counts, err error) {
+	return online, backfills, f.asked(projectID)
 }
 
 func (f *fake) CreateBackfill(_ context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {

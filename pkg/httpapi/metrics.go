@@ -65,6 +65,8 @@ var metricOperations = []apiOperation{
 	{"enableMetric", http.MethodPost, []string{"/metrics/library"}, project.ScopeFull, (*Server).enableMetric},
 	{"listMetricVersions", http.MethodGet, []string{"/metrics/{id}/versions"}, project.ScopeRead, (*Server).listMetricVersions},
 	{"createMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions"}, project.ScopeFull, (*Server).createMetricVersion},
+	{"getMetricAgreement", http.MethodGet, []string{"/metrics/{id}/agreement"}, project.ScopeRead, (*Server).getMetricAgreement},
+	{"getMetricCoverage", http.MethodGet, []string{"/metrics/{id}/coverage"}, project.ScopeRead, (*Server).getMetricCoverage},
 	{"deployMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions/{name}/deploy"}, project.ScopeFull, (*Server).deployMetricVersion},
 }
 

@@ -21,6 +21,8 @@ var parameters = map[string][]string{
 	"getEvent":                  {"children"},
 	"getEventOTLP":              {"format", "limit", "page"},
 	"getEventsSchema":           {"dateRange", "evaluation_id"},
+	"getMetricAgreement":        {"dateRange", "filters", "limit", "page", "version", "with"},
+	"getMetricCoverage":         {"dateRange"},
 	"getRunMetrics":             {"dateRange", "filters", "limit", "page"},
 	"getRunResult":              {"aggregate_function", "dateRange", "filters"},
 	"getRunSchema":              {"dateRange"},

@@ -82,6 +82,7 @@ type Store interface {
 	Tools
 	Configurations
 	Metrics
+	MetricReports
 	Evaluations
 	Backfills
 	Datasets

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/query"
 )
 
 // EvaluationStore holds evaluations, backfills, and the outbox of events that wait to be evaluated.
@@ -30,6 +31,14 @@ type EvaluationStore interface {
 	// See httpapi.Evaluations.
 	FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error)
 	RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error)
+	// See httpapi.MetricReports.
+	LabelledScores(ctx context.Context, projectID int64, q query.LabelSearch) (list []evaluation.Labelled, more bool, err error)
+	CountEvaluations(
+		ctx context.Context,
+		projectID int64,
+		metricID string,
+		from, to *float64,
+	) (online, backfills evaluation.Counts, err error)
 	// See httpapi.Backfills.
 	CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error)
 	FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error)

@@ -88,6 +88,14 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, err := s.FindEvaluations(ctx, p, evaluation.Query{Limit: 1})
 		return err
 	},
+	"LabelledScores": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.LabelledScores(ctx, p, query.LabelSearch{Search: query.Search{Limit: 1}, Label: []string{"feedback", "x"}})
+		return err
+	},
+	"CountEvaluations": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.CountEvaluations(ctx, p, "x", nil, nil)
+		return err
+	},
 	"FindQueueItems": func(ctx context.Context, s *Store, p int64) error {
 		_, _, err := s.FindQueueItems(ctx, p, "x", queue.State(""), 1, 1)
 		return err

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
@@ -31,6 +33,8 @@ var evaluationTests = []test{
 	{"Evaluation/a session start leaves scores alone", scoredThenStarted},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
+	{"Evaluation/scores beside labels", labelledScores},
+	{"Evaluation/counts", evaluationCounts},
 	{"Evaluation/events by their ids", eventsByID},
 	{"Evaluation/two servers share the queue", twoServers},
 }
@@ -689,4 +693,124 @@ func twoServers(e *env) {
 		}
 	}
 	e.equal("scored", n, scored)
+}
+
+// labelledScores compares scores with labels: where both stand on an event, and those of a version.
+func labelledScores(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	labelled := func(name string, start float64, metrics, feedback string) uuid.UUID {
+		a := step("s", name, start)
+		a.Metrics, a.Feedback = raw(metrics), raw(feedback)
+		e.put(a)
+		return a.ID
+	}
+	long := strings.Repeat("ä", 600)
+	both := labelled("both", 1, `{"m":0.50,"m_explanation":"`+long+`"}`, `{"rating":{"of.it":true}}`)
+	large := labelled("large", 2, `{"x":"`+strings.Repeat("x", 9000)+`","m":1}`, `{"rating":{"of.it":"`+long+`"}}`)
+	labelled("none", 3, `{}`, `{"rating":{"of.it":null}}`)
+	labelled("other", 4, `{"m":1}`, `{"rating":{}}`)
+	_, has, err := query.ParseLabel("feedback.rating.of.it")
+	e.ok(err)
+	search := func(limit int, version int64) (list []evaluation.Labelled, more bool) {
+		e.Helper()
+		q := query.LabelSearch{Search: query.Search{Filters: []query.Filter{has}, Limit: limit}, Label: []string{"feedback", "rating", "of", "it"},
+			MetricID: m, Metric: "m", Version: version}
+		list, more, err := e.s.LabelledScores(e.ctx, e.project, q)
+		e.ok(err)
+		return list, more
+	}
+	list, more := search(10, 0)
+	var got []string
+	for _, x := range list {
+		got = append(got, fmt.Sprintf("%s %s %s %d", x.Name, x.Label, x.Score, len(x.Explanation)))
+	}
+	e.equal("now", []string{"large [] 1 0", "both true 0.50 1003"}, got)
+	e.equal("more", false, more)
+	e.equal("session", id("s"), list[0].SessionID)
+
+	list, more = search(1, 0)
+	e.equal("one of them", 1, len(list))
+	e.equal("more than one", true, more)
+
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{
+		{MetricID: m, Version: 1, EventID: both}, {MetricID: m, Version: 2, EventID: both}, {MetricID: m, Version: 1, EventID: large}}})
+	passed := true
+	finish := func(version int64, score string, state evaluation.State) {
+		e.Helper()
+		jobs, err := e.s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: version}, 1, time.Minute, nil)
+		e.ok(err)
+		o := evaluation.Outcome{Job: jobs[0], State: state, Explanation: "by " + score, Passed: &passed, Cost: 0.25}
+		if state == evaluation.Done {
+			o.Score = raw(score)
+		} else {
+			o.Failure = "odd"
+		}
+		e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{o}))
+	}
+	finish(2, "0.75", evaluation.Done)
+	list, _ = search(10, 2)
+	e.equal("of the second version", "0.75 by 0.75", fmt.Sprintf("%s %s", list[len(list)-1].Score, list[len(list)-1].Explanation))
+	e.equal("of another event", "", string(list[len(list)-2].Score))
+	list, _ = search(10, 1)
+	e.equal("of the first version, which has none", "", string(list[len(list)-1].Score))
+
+	stranger, err := e.s.EnsureProject(e.ctx, "stranger")
+	e.ok(err)
+	list, _, err = e.s.LabelledScores(e.ctx, stranger.ID, query.LabelSearch{Search: query.Search{Filters: []query.Filter{has}, Limit: 10},
+		Label: []string{"feedback", "rating", "of", "it"}, MetricID: m, Metric: "m"})
+	e.ok(err)
+	e.equal("of another project", 0, len(list))
+}
+
+// evaluationCounts counts what became of evaluations, by when they were asked for.
+func evaluationCounts(e *env) {
+	c := e.clocked()
+	m, other := e.onlineMetric("m"), e.onlineMetric("n")
+	begin := float64(c.Now().UnixMilli())
+	for i := range 5 {
+		a := step("s", fmt.Sprint(i), 0)
+		e.put(a)
+		e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: other, Version: 1, EventID: a.ID}}})
+		c.move(700 * time.Millisecond)
+	}
+	jobs, err := e.s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: 1}, 3, time.Minute, nil)
+	e.ok(err)
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{
+		{Job: jobs[0], State: evaluation.Done, Score: raw(`1`), Cost: 0.25},
+		{Job: jobs[1], State: evaluation.Failed, Failure: "unfit", Cost: 0.5},
+		{Job: jobs[2], State: evaluation.Dead},
+	}))
+	counts := func(from, to *float64) evaluation.Counts {
+		e.Helper()
+		online, backfills, err := e.s.CountEvaluations(e.ctx, e.project, m, from, to)
+		e.ok(err)
+		e.equal("of backfills", evaluation.Counts{}, backfills)
+		return online
+	}
+	all := counts(nil, nil)
+	e.equal("all", map[evaluation.State]int64{evaluation.Waiting: 2, evaluation.Done: 1, evaluation.Failed: 1, evaluation.Dead: 1}, all.States)
+	e.equal("failures", map[string]int64{"unfit": 1}, all.Causes)
+	e.equal("cost", 0.75, all.Cost)
+	total := func(c evaluation.Counts) (n int64) {
+		for _, k := range c.States {
+			n += k
+		}
+		return n
+	}
+	at := func(ms float64) *float64 { ms += begin; return &ms }
+	for what, x := range map[string]struct {
+		from, to *float64
+		want     int64
+	}{
+		"both bounds included": {at(700), at(1400), 2}, "fractions": {at(0.5), at(1400.5), 2}, "from on": {at(2800), nil, 1}, "up to": {nil, at(-1), 0},
+		"long ago": {at(-1e15), at(-1e14), 0}, "far ahead": {at(1e15), nil, 0}, "all of time": {at(-1e18), at(1e18), 5},
+	} {
+		e.equal(what, x.want, total(counts(x.from, x.to)))
+	}
+	stranger, err := e.s.EnsureProject(e.ctx, "stranger")
+	e.ok(err)
+	online, _, err := e.s.CountEvaluations(e.ctx, stranger.ID, m, nil, nil)
+	e.ok(err)
+	e.equal("of another project", int64(0), total(online))
 }

@@ -77,6 +77,8 @@ func (a *app) metrics() *cobra.Command {
 			plural: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
 		}, func(id string) client.Request { return get(path("metrics", id, "versions")) }),
 		a.metricDraft(id),
+		a.metricAgreement(id),
+		a.metricCoverage(id),
 		command(
 			"deploy ID VERSION",
 			"Deploy a version of a metric",
