@@ -90,6 +90,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 		filled = strings.ReplaceAll(filled, "{key}", ids["key"])
 		filled = strings.ReplaceAll(filled, "{chart}", ids["charts"])
 		filled = strings.ReplaceAll(filled, "{view}", ids["views"])
+		filled = strings.ReplaceAll(filled, "{comment}", ids["comments"])
 		filled = strings.ReplaceAll(filled, "{event}", ids["events"])
 		filled = strings.ReplaceAll(filled, "{field}", "inputs")
 		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
@@ -178,6 +179,7 @@ func furnish(t *testing.T, api, key string) map[string]string {
 		{"", "PUT", "/v1/providers/v1", `{"model": "` + secret + `"}`, nil},
 		{"charts", "POST", "/v1/charts", `{"name": "` + secret + `", "metric": "duration"}`, []string{"data", "id"}},
 		{"views", "POST", "/v1/views", `{"name": "` + secret + `", "page": "sessions"}`, []string{"data", "id"}},
+		{"comments", "POST", "/v1/events/{id}/comments", `{"author": "a", "text": "` + secret + `"}`, []string{"data", "id"}},
 		{"queues", "POST", "/v1/queues", `{"name": "` + secret + `", "event_ids": ["` + ids["events"] + `"]}`, []string{"queue", "id"}},
 		{"configurations", "POST", "/v1/configurations", `{"name": "` + secret + `", "provider": "p", "parameters": {"call_type": "chat", "model": "m"}}`, []string{"insertedId"}},
 		{"datapoints", "POST", "/v1/datapoints", `{"inputs": {"q": "` + secret + `"}}`, []string{"result", "insertedId"}},
@@ -188,7 +190,7 @@ func furnish(t *testing.T, api, key string) map[string]string {
 		if !served(thing.method, thing.path) {
 			continue
 		}
-		status, body := send(t, thing.method, api+thing.path, key, thing.body)
+		status, body := send(t, thing.method, api+strings.ReplaceAll(thing.path, "{id}", ids["events"]), key, thing.body)
 		if status != 200 && status != 201 {
 			t.Fatalf("%s %s: %d %s", thing.method, thing.path, status, body)
 		}
@@ -233,7 +235,7 @@ func at(t *testing.T, body string, path []string) string {
 // everything is all that the first project has, as its own key reads it.
 func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
 	t.Helper()
-	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/providers", "/v1/charts", "/v1/views", "/v1/queues", "/v1/queues/" + ids["queues"] + "/items", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
+	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/events/" + ids["events"] + "/comments", "/v1/tools", "/v1/providers", "/v1/charts", "/v1/views", "/v1/queues", "/v1/queues/" + ids["queues"] + "/items", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
 		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions", "/v1/evaluations"} {
 		if strings.Count(path, "/") == 2 && !served("GET", path) {
 			continue

@@ -38,13 +38,14 @@ const (
 	QueueDelete         = "queue.delete"
 	RunDelete           = "run.delete"
 	ViewDelete          = "view.delete"
+	CommentDelete       = "comment.delete"
 	SampleDelete        = "sample.delete" // of all sample sessions at once; has no target
 )
 
 // Actions lists all actions, sorted.
 func Actions() []string {
 	return []string{
-		ChartDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
+		ChartDelete, CommentDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,

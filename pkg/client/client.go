@@ -24,6 +24,7 @@ type Client struct {
 	Runs           *RunService
 	Charts         *ChartService
 	Views          *ViewService
+	Comments       *CommentService
 	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
@@ -166,6 +167,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}
 	c.Views = &ViewService{c}
+	c.Comments = &CommentService{c}
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}

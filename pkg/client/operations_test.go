@@ -140,6 +140,10 @@ var methods = map[string]string{
 	"getView":            "Views.Get",
 	"updateView":         "Views.Update",
 	"deleteView":         "Views.Delete",
+	"listComments":       "Comments.List",
+	"createComment":      "Comments.Create",
+	"updateComment":      "Comments.Update",
+	"deleteComment":      "Comments.Delete",
 	"listProjectCharts":  "Charts.List", // after Charts.In, and so below
 	"createProjectChart": "Charts.Create",
 	"getProjectChart":    "Charts.Get",
@@ -330,7 +334,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

@@ -145,6 +145,8 @@ type Preview struct {
 	Input  string `json:"input"` // at most 200 characters
 	Output string `json:"output"`
 	Model  string `json:"model"`
+	// Comments is how many comments are on the event.
+	Comments int `json:"comments"`
 }
 
 // Previews reads the previews of at most 200 events, by event id. Those that are not there are left out.

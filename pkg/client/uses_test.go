@@ -653,6 +653,22 @@ func useViews(t *testing.T, c *client.Client) {
 	isGone(t, "the view", err)
 }
 
+func useComments(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	event := must(c.Events.Create(ctx, client.EventInput{SessionID: uuid.NewString(), EventType: client.EventTool, EventName: "commented"}))(t)
+	said := must(c.Comments.Create(ctx, event, "ann", "one"))(t)
+	equal(t, "said", []any{said.EventID, said.Author, said.Text}, []any{event, "ann", "one"})
+	said = must(c.Comments.Update(ctx, event, said.ID, "two"))(t)
+	equal(t, "changed", []any{said.Author, said.Text, said.UpdatedAt.IsZero()}, []any{"ann", "two", false})
+	other := must(c.Comments.Create(ctx, event, "bob", "three"))(t)
+	equal(t, "page", must(c.Comments.List(ctx, event, client.Page{Limit: 1, Page: 2}))(t).Items, []client.Comment{*other})
+	equal(t, "all", collect(t, c.Comments.All(ctx, event)), []client.Comment{*said, *other})
+	equal(t, "counted", must(c.Events.Previews(ctx, []string{event}))(t)[event].Comments, 2)
+	check(t, c.Comments.Delete(ctx, event, said.ID))
+	equal(t, "left", len(collect(t, c.Comments.All(ctx, event))), 1)
+	isGone(t, "the comment", c.Comments.Delete(ctx, event, said.ID))
+}
+
 func useProviders(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	made := must(c.Providers.Set(ctx, "own", client.ProviderInput{BaseURL: client.Ptr("https://models.example.com/v1"), Model: client.Ptr("m"), DailyCalls: client.Ptr(int64(5))}))(t)

@@ -65,6 +65,7 @@ var audited = map[string]auditRule{
 	"deleteChart":         {action: audit.ChartDelete, path: []string{"chart"}},
 	"deleteProjectChart":  {action: audit.ChartDelete, path: []string{"chart"}},
 	"deleteView":          {action: audit.ViewDelete, path: []string{"view"}},
+	"deleteComment":       {action: audit.CommentDelete, path: []string{"id", "comment"}},
 	"deleteQueue":         {action: audit.QueueDelete, path: []string{"id"}},
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
 }

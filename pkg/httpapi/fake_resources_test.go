@@ -3,7 +3,10 @@ package httpapi_test
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/chart"
+	"github.com/spangrove/spangrove/pkg/comment"
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/provider"
@@ -61,6 +64,30 @@ func (f *fake) UpdateChart(_ context.Context, projectID int64, _ chart.Update) (
 }
 
 func (f *fake) DeleteChart(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) CreateComment(_ context.Context, projectID int64, c comment.Comment) (comment.Comment, error) {
+	return c, f.asked(projectID)
+}
+
+func (f *fake) FindComments(_ context.Context, projectID int64, _ uuid.UUID, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadComments(_ context.Context, projectID int64, _ []string) ([]comment.Comment, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) CountComments(_ context.Context, projectID int64, _ []uuid.UUID) (map[uuid.UUID]int, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) UpdateComment(_ context.Context, projectID int64, _ uuid.UUID, _, _ string) (comment.Comment, error) {
+	return comment.Comment{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteComment(_ context.Context, projectID int64, _ uuid.UUID, _ string) error {
 	return f.asked(projectID)
 }
 

@@ -32,6 +32,7 @@ var parameters = map[string][]string{
 	"listAudit":                 {"action", "dateRange", "limit", "page", "project_id"},
 	"listBackfills":             {"limit", "page"},
 	"listCharts":                {"limit", "page"},
+	"listComments":              {"limit", "page"},
 	"listConfigurationVersions": {"limit", "page"},
 	"listConfigurations":        {"env", "limit", "name", "page", "tags"},
 	"listDatapoints":            {"datapoint_ids", "dataset_name", "limit", "page"},

@@ -208,6 +208,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"name":"x","metric":"duration"}`)
 			case "createView", "updateView":
 				body = strings.NewReader(`{"name":"x","page":"sessions"}`)
+			case "createComment", "updateComment":
+				body = strings.NewReader(`{"author":"a","text":"x"}`)
 			case "previewEvents":
 				body = strings.NewReader(`{"event_ids":["33333333-3333-4333-8333-333333333333"]}`)
 			case "importDataset":

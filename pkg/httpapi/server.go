@@ -89,6 +89,7 @@ type Store interface {
 	Datapoints
 	Charts
 	Views
+	Comments
 	Queues
 	Runs
 	RunScores

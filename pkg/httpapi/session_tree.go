@@ -258,7 +258,11 @@ func (s *Server) previewEvents(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.stream(func(out *wire.Stream) error { return wire.WritePreviews(c.ctx(), out, set) })
+	comments, err := s.Store.CountComments(c.ctx(), c.project.ID, ids)
+	if err != nil {
+		return err
+	}
+	return c.stream(func(out *wire.Stream) error { return wire.WritePreviews(c.ctx(), out, set, comments) })
 }
 
 // getEventField answers with one field of an event as it is stored, digit for digit.

@@ -111,9 +111,9 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments",
 	},
 	"lists definitions that people made": {
 		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
@@ -140,7 +140,7 @@ var otherMethods = map[string][]string{
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
 		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
-		"CreateView", "UpdateView", "DeleteView",
+		"CreateView", "UpdateView", "DeleteView", "CreateComment", "UpdateComment", "DeleteComment",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/chart"
+	"github.com/spangrove/spangrove/pkg/comment"
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
@@ -27,6 +28,7 @@ import (
 type ResourceStore interface {
 	AuditStore
 	ChartStore
+	CommentStore
 	ConfigurationStore
 	DatapointStore
 	DatasetStore
@@ -60,6 +62,17 @@ type ChartStore interface {
 	SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error)
 	UpdateChart(ctx context.Context, projectID int64, u chart.Update) (c chart.Chart, err error)
 	DeleteChart(ctx context.Context, projectID int64, id string) error
+}
+
+// CommentStore holds what people say of events.
+type CommentStore interface {
+	// See httpapi.Comments.
+	CreateComment(ctx context.Context, projectID int64, c comment.Comment) (comment.Comment, error)
+	FindComments(ctx context.Context, projectID int64, event uuid.UUID, limit, page int) (ids []string, total int, err error)
+	LoadComments(ctx context.Context, projectID int64, ids []string) ([]comment.Comment, error)
+	CountComments(ctx context.Context, projectID int64, ids []uuid.UUID) (map[uuid.UUID]int, error)
+	UpdateComment(ctx context.Context, projectID int64, event uuid.UUID, id, text string) (comment.Comment, error)
+	DeleteComment(ctx context.Context, projectID int64, event uuid.UUID, id string) error
 }
 
 // ConfigurationStore holds configurations with their versions.

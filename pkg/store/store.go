@@ -67,7 +67,13 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		ScoreNames: func(ctx context.Context, c sqldb.Conn, id int64, event uuid.UUID) ([]string, error) {
 			return s.evaluations.ScoreNames(ctx, c, id, event)
 		},
-		EraseOf: evalqueue.EraseEvaluationsOf,
+		EraseOf: func(ctx context.Context, tx *events.Commit, id int64, list []uuid.UUID) error {
+			if err := evalqueue.EraseEvaluationsOf(ctx, tx, id, list); err != nil {
+				return err
+			}
+			return resource.EraseCommentsOf(ctx, tx, id, list)
+		},
+		MoveOf: resource.MoveComments,
 	}
 	e, err := events.Open(ctx, db, bulk, dialect, events.Options{
 		Logger:        o.Logger,

@@ -35,9 +35,9 @@ func DecodePreviews(body []byte) (ids []uuid.UUID, err error) {
 	return ids, err
 }
 
-// WritePreviews streams {"previews": {"<event_id>": {"input", "output", "model", "tool"}}}: one line each, without what is
-// empty.
-func WritePreviews(ctx context.Context, s *Stream, set *event.Set) error {
+// WritePreviews streams {"previews": {"<event_id>": {"input", "output", "model", "comments"}}}: one line each, without what is
+// empty. comments are how many comments are on events that have some.
+func WritePreviews(ctx context.Context, s *Stream, set *event.Set, comments map[uuid.UUID]int) error {
 	s.text(`{"previews":{`)
 	for i := range set.Events {
 		e, err := s.load(ctx, set, i)
@@ -49,7 +49,7 @@ func WritePreviews(ctx context.Context, s *Stream, set *event.Set) error {
 		}
 		s.buf = appendID(s.buf, e.ID)
 		s.text(":")
-		s.buf = append(s.buf, previewOf(&e)...)
+		s.buf = append(s.buf, previewOf(&e, comments[e.ID])...)
 		if err := s.flushFull(); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func WritePreviews(ctx context.Context, s *Stream, set *event.Set) error {
 }
 
 // previewOf returns the preview of an event.
-func previewOf(e *event.Event) json.RawMessage {
+func previewOf(e *event.Event, comments int) json.RawMessage {
 	var b rawjson.Builder
 	add := func(key, text string) {
 		if text != "" {
@@ -70,6 +70,9 @@ func previewOf(e *event.Event) json.RawMessage {
 	add("output", PreviewOutput(e.Outputs))
 	model, _ := rawjson.Text(rawjson.Get(e.Config, "model"))
 	add("model", cut(model, maxRowName))
+	if comments > 0 {
+		b.Int("comments", int64(comments))
+	}
 	if b.Len() == 0 {
 		return json.RawMessage("{}")
 	}

@@ -50,6 +50,7 @@ var verbs = map[string]string{
 
 	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",
 	"listViews": "views list", "createView": "views create", "getView": "views get", "updateView": "views update", "deleteView": "views delete",
+	"listComments": "comments list", "createComment": "comments create", "updateComment": "comments update", "deleteComment": "comments delete",
 	"listProjectCharts": "charts list", "createProjectChart": "charts create", "getProjectChart": "charts get", "updateProjectChart": "charts update", "deleteProjectChart": "charts delete",
 	"listQueues": "queues list", "createQueue": "queues create", "getQueue": "queues get", "updateQueue": "queues update", "deleteQueue": "queues delete",
 	"listQueueItems": "queues items", "nextQueueItem": "queues next", "annotateQueueItem": "queues annotate", "releaseQueueItem": "queues release", "getQueueAgreement": "queues agreement",

@@ -88,7 +88,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 }
 
 // eraseBeside deletes what belongs to events that are deleted but is stored elsewhere: log records, updates that wait,
-// evaluations, and items of queues with their annotations. It records the sessions in which judges
+// evaluations, comments, and items of queues with their annotations. It records the sessions in which judges
 // recorded what they said of these events for deletion, and gives their ids. spans are the ids by
 // which log records name the events.
 func (s *Store) eraseBeside(ctx context.Context, tx *Commit, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {
@@ -102,7 +102,7 @@ func (s *Store) eraseBeside(ctx context.Context, tx *Commit, project int64, even
 		return nil, err
 	}
 	for group := range slices.Chunk(events, sqldb.IDsPerQuery) {
-		// Evaluations and queues are of packages above this one, which erase their rows in this same transaction.
+		// Evaluations, queues and comments are of packages above this one, which erase their rows in this same transaction.
 		if err := s.hooks.EraseOf(ctx, tx, project, group); err != nil {
 			return nil, err
 		}

@@ -132,26 +132,47 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	return set, sqldb.WrapError(s.db, err, "read events")
 }
 
-// Find looks for an event by its id alone: on the days that the filters name; where other processes write, by an index that
-// all partitions have; then as a session id that has moved, under the id that the alias names. fault.NotFound if
-// there is none. In a transaction the row is held (load).
-func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (*Stored, error) {
+// Find looks for an event by its id alone. fault.NotFound if there is none. In a transaction the row is held (load).
+func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (found *Stored, err error) {
+	err = s.look(ctx, c, project, id, func(day int32, id uuid.UUID) (err error) {
+		found, err = s.load(ctx, c, project, day, id)
+		return err
+	})
+	return found, err
+}
+
+// StoredID returns the id by which an event is stored: another one than id if that is of a session that has moved. fault.NotFound if there is
+// none. In a transaction the row is held.
+func (s *Store) StoredID(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (found uuid.UUID, err error) {
+	err = s.look(ctx, c, project, id, func(day int32, id uuid.UUID) error {
+		ok, err := sqldb.One(ctx, c, `SELECT event_id FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`+c.ForUpdate(""),
+			[]any{project, day, c.ID(id)}, sqldb.ScanID(&found))
+		if err == nil && !ok {
+			err = fault.New(fault.NotFound, "no event %s", id)
+		}
+		return err
+	})
+	return found, err
+}
+
+// look calls at with the days on which an event may be stored until it is there: until at returns anything but fault.NotFound. It tries
+// the days that the filters name; where other processes write, an index that all partitions have; then the id as that of a session that
+// has moved, under the id that the alias names.
+func (s *Store) look(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID, at func(day int32, id uuid.UUID) error) error {
 	// Twice at most: AliasOf follows an alias to its end, so the second round looks where the session is now.
 	for range 2 {
 		days, far := s.idFilter.mayContain(project, id, nil)
 		if far {
 			more, err := s.bulk.farDays(ctx, c, project, id)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			days = append(days, more...)
 		}
 		for _, day := range days {
-			r, err := s.load(ctx, c, project, day, id)
-			if fault.IsNotFound(err) {
-				continue
+			if err := at(day, id); !fault.IsNotFound(err) {
+				return err
 			}
-			return r, err
 		}
 		if !s.db.Exclusive() {
 			// Other processes write too, and the filters of this one do not know all ids.
@@ -159,22 +180,22 @@ func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.U
 			// It costs a probe of each partition, which is why the days that the filters name come first.
 			ok, err := sqldb.One(ctx, c, `SELECT day FROM event WHERE event_id = $1 AND project_id = $2`, []any{c.ID(id), project}, &day)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if ok {
-				return s.load(ctx, c, project, day, id)
+				return at(day, id)
 			}
 		}
 		to, ok, err := AliasOf(ctx, c, project, id)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !ok {
 			break
 		}
 		id = to
 	}
-	return nil, fault.New(fault.NotFound, "no event %s", id)
+	return fault.New(fault.NotFound, "no event %s", id)
 }
 
 // AsRead returns a row as callers see it, with payload, joined metadata and roll-up; ok is false if it was deleted meanwhile.

@@ -85,6 +85,8 @@ type Hooks struct {
 	ScoreNames func(ctx context.Context, c sqldb.Conn, project int64, event uuid.UUID) ([]string, error)
 	// EraseOf deletes what is recorded of events that are deleted.
 	EraseOf func(ctx context.Context, tx *Commit, project int64, events []uuid.UUID) error
+	// MoveOf moves what people have said of a session to the one that its events have moved to.
+	MoveOf func(ctx context.Context, tx *Commit, project int64, from, to uuid.UUID) error
 }
 
 // Store holds sessions and events in a database. It is safe for concurrent use.

@@ -140,6 +140,9 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
+	if err := w.s.hooks.MoveOf(ctx, tx, t.project, from, to); err != nil {
+		return err
+	}
 	// The session event goes after the others have moved, and before the row of its session, by which it is found in SQLite.
 	if err := w.s.erase(ctx, tx, sessionEvent); err != nil {
 		return err
@@ -332,6 +335,9 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 		return sqldb.ErrConflict
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.hooks.MoveOf(ctx, tx, project, session, d.id); err != nil {
 		return err
 	}
 	if err := s.erase(ctx, tx, own); err != nil {

@@ -227,6 +227,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		"tool",
 		"chart",
 		"saved_view",
+		"event_comment",
 		"run",
 		"metric",
 		"provider",

@@ -105,6 +105,7 @@ var documentTables = []struct{ table, key string }{
 	{"tool", "id"},
 	{"chart", "id"},
 	{"saved_view", "id"},
+	{"event_comment", "id"},
 	{"run", "id"},
 	{"metric", "id"},
 	{"metric_version", "metric_id, number"},

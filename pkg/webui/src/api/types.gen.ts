@@ -2,6 +2,7 @@
 
 export type AuditAction =
   | "chart.delete"
+  | "comment.delete"
   | "configuration.delete"
   | "datapoint.delete"
   | "dataset.delete"
@@ -287,6 +288,8 @@ export interface EventPreview {
   input?: string;
   output?: string;
   model?: string;
+  /** how many there are */
+  comments?: number;
 }
 
 export interface EventSearch extends EventsQuery {

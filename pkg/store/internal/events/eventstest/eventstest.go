@@ -70,6 +70,7 @@ func Open(t *testing.T) (*DB, *events.Store) {
 		RunSessions: func(context.Context, int64, string) ([]uuid.UUID, error) { return nil, nil },
 		ScoreNames:  func(context.Context, sqldb.Conn, int64, uuid.UUID) ([]string, error) { return nil, nil },
 		EraseOf:     func(context.Context, *events.Commit, int64, []uuid.UUID) error { return nil },
+		MoveOf:      func(context.Context, *events.Commit, int64, uuid.UUID, uuid.UUID) error { return nil },
 	})
 	t.Cleanup(func() {
 		s.CloseQueue()
