@@ -95,6 +95,9 @@ func doors(api, otlp string, ids map[string]string) []door {
 		filled = strings.ReplaceAll(filled, "{field}", "inputs")
 		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
 		filled = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(filled, "v1")
+		if operation == "withdrawAnnotation" {
+			filled += "?annotator=ann"
+		}
 		all = append(all, door{method, base + filled, path, operation, scope})
 	}
 	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {

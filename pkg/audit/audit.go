@@ -39,6 +39,8 @@ const (
 	RunDelete           = "run.delete"
 	ViewDelete          = "view.delete"
 	CommentDelete       = "comment.delete"
+	AnnotationRemove    = "queue.remove_annotation"
+	SettlementRemove    = "queue.remove_settlement"
 	SampleDelete        = "sample.delete" // of all sample sessions at once; has no target
 )
 
@@ -47,7 +49,7 @@ func Actions() []string {
 	return []string{
 		ChartDelete, CommentDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
-		RetentionSet, RunDelete,
+		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }

@@ -126,6 +126,12 @@ var methods = map[string]string{
 	"releaseQueueItem":  "Queues.Release",
 	"getQueueAgreement": "Queues.Agreement",
 
+	"claimQueueItem":      "Queues.Claim",
+	"withdrawAnnotation":  "Queues.Withdraw",
+	"settleQueueItem":     "Queues.Settle",
+	"unsettleQueueItem":   "Queues.Unsettle",
+	"listQueueAnnotators": "Queues.Annotators",
+
 	"listProviders":  "Providers.List",
 	"setProvider":    "Providers.Set",
 	"deleteProvider": "Providers.Delete",

@@ -29,6 +29,24 @@ type QueueCounts struct {
 	Waiting  int `json:"waiting"`
 	Done     int `json:"done"`
 	Disputed int `json:"disputed"`
+	Held     int `json:"held"` // those of the waiting that somebody has claimed
+}
+
+// QueueProgress is how far an annotator is with a queue.
+type QueueProgress struct {
+	Annotated    int `json:"annotated"`
+	Skipped      int `json:"skipped"`
+	Open         int `json:"open"`           // items that this annotator may have, also the one that is claimed
+	HeldByOthers int `json:"held_by_others"` // items that this annotator could have if others had not claimed them
+}
+
+// QueueAnnotator is what an annotator of a queue has done.
+type QueueAnnotator struct {
+	Annotator string    `json:"annotator"`
+	Annotated int       `json:"annotated"`
+	Skipped   int       `json:"skipped"`
+	Held      int       `json:"held"`             // items that this annotator has claimed
+	LastAt    time.Time `json:"last_at,omitzero"` // when this annotator last annotated; zero: never
 }
 
 // QueueInput is a queue to be created, of which Name is required, or changed: what is empty is the
@@ -71,7 +89,9 @@ type QueueItem struct {
 		Annotator string    `json:"annotator"`
 		ExpiresAt time.Time `json:"expires_at"`
 	} `json:"claims"`
-	// SkippedBy, Annotations and Scores stand only in lists.
+	// Settlement is what somebody decided, whatever the annotators say; nil: nobody has. It stands in lists, and in the answer to Settle.
+	Settlement *Annotation `json:"settlement,omitempty"`
+	// SkippedBy, Annotations and Scores stand only in lists, and in the answers to Settle and Unsettle.
 	SkippedBy   []string     `json:"skipped_by,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`
 	Scores      Object       `json:"scores,omitempty"` // what was written on the event
@@ -95,10 +115,13 @@ type QueueItems struct {
 // NextItem is an item that was claimed, with its event; both are nil if there is none for the
 // annotator. If CaughtUp is false, not all events were looked at, and asking again may bring one.
 type NextItem struct {
-	Item     *QueueItem  `json:"item"`
-	Event    *Event      `json:"event"`
-	Counts   QueueCounts `json:"counts"`
-	CaughtUp bool        `json:"caught_up"`
+	Item  *QueueItem `json:"item"`
+	Event *Event     `json:"event"`
+	// Annotation is what the annotator said of the item before, only in the answer to Claim; nil: nothing.
+	Annotation *Annotation   `json:"annotation,omitempty"`
+	Progress   QueueProgress `json:"progress"`
+	Counts     QueueCounts   `json:"counts"`
+	CaughtUp   bool          `json:"caught_up"`
 }
 
 // Agreement is how far annotators agree. Kappa is Cohen's, nil where it is not defined.
@@ -184,6 +207,10 @@ func (s *QueueService) Delete(ctx context.Context, id string) error {
 func (s *QueueService) Items(ctx context.Context, id, state string, p Page) (*QueueItems, error) {
 	v := p.query(url.Values{})
 	set(v, "state", state)
+	return s.items(ctx, id, v)
+}
+
+func (s *QueueService) items(ctx context.Context, id string, v url.Values) (*QueueItems, error) {
 	var answer struct {
 		Items    []QueueItem `json:"items"`
 		CaughtUp bool        `json:"caught_up"`
@@ -193,6 +220,56 @@ func (s *QueueService) Items(ctx context.Context, id, state string, p Page) (*Qu
 		return nil, err
 	}
 	return &QueueItems{List[QueueItem]{answer.Items, total(h)}, answer.CaughtUp}, nil
+}
+
+// The differences of annotators.
+const (
+	Unsettled = "unsettled" // annotators gave different scores, and nobody has settled it
+	Settled   = "settled"   // somebody has
+)
+
+// Differences reads a page of the items of a queue that are Unsettled or Settled.
+func (s *QueueService) Differences(ctx context.Context, id, differ string, p Page) (*QueueItems, error) {
+	v := p.query(url.Values{})
+	v.Set("differ", differ)
+	return s.items(ctx, id, v)
+}
+
+// Annotators reads a page of what each annotator of a queue has done, by name.
+func (s *QueueService) Annotators(ctx context.Context, id string, p Page) (*List[QueueAnnotator], error) {
+	var answer struct {
+		Annotators []QueueAnnotator `json:"annotators"`
+	}
+	r := Request{Method: http.MethodGet, Path: path("queues", id, "annotators"), Query: p.query(url.Values{}), Repeatable: true}
+	h, err := s.c.CallHeader(ctx, r, &answer)
+	if err != nil {
+		return nil, err
+	}
+	return &List[QueueAnnotator]{answer.Annotators, total(h)}, nil
+}
+
+// Claim claims one item for an annotator, or renews the claim. Whoever has annotated it gets it without one, with what was said then.
+func (s *QueueService) Claim(ctx context.Context, id, eventID, annotator string) (*NextItem, error) {
+	r := Request{Method: http.MethodPost, Path: path("queues", id, "items", eventID, "claim"), Body: Object{"annotator": annotator}, Repeatable: true}
+	return one[NextItem](ctx, s.c, r)
+}
+
+// Withdraw takes back what an annotator said of an item, and gives the annotator a claim on it again.
+func (s *QueueService) Withdraw(ctx context.Context, id, eventID, annotator string) (*QueueItem, error) {
+	v := url.Values{"annotator": {annotator}}
+	return s.item(ctx, Request{Method: http.MethodDelete, Path: path("queues", id, "items", eventID, "annotations"), Query: v})
+}
+
+// Settle stores what a person decides of an item, whatever its annotators said, in place of an earlier settlement. Scores that are left out
+// stay as the annotators have them.
+func (s *QueueService) Settle(ctx context.Context, id, eventID string, a Annotation) (*QueueItem, error) {
+	a.CreatedAt, a.UpdatedAt = time.Time{}, time.Time{}
+	return s.item(ctx, Request{Method: http.MethodPut, Path: path("queues", id, "items", eventID, "settlement"), Body: &a, Repeatable: true})
+}
+
+// Unsettle takes a settlement back.
+func (s *QueueService) Unsettle(ctx context.Context, id, eventID string) (*QueueItem, error) {
+	return s.item(ctx, Request{Method: http.MethodDelete, Path: path("queues", id, "items", eventID, "settlement")})
 }
 
 // Next claims the next item for an annotator. Asked again, it gives the same one for a new lease.

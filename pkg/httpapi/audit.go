@@ -66,6 +66,8 @@ var audited = map[string]auditRule{
 	"deleteProjectChart":  {action: audit.ChartDelete, path: []string{"chart"}},
 	"deleteView":          {action: audit.ViewDelete, path: []string{"view"}},
 	"deleteComment":       {action: audit.CommentDelete, path: []string{"id", "comment"}},
+	"withdrawAnnotation":  {action: audit.AnnotationRemove, path: []string{"id", "event"}},
+	"unsettleQueueItem":   {action: audit.SettlementRemove, path: []string{"id", "event"}},
 	"deleteQueue":         {action: audit.QueueDelete, path: []string{"id"}},
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
 }

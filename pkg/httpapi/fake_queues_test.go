@@ -60,3 +60,31 @@ func (f *fake) ReleaseItem(_ context.Context, projectID int64, _ string, _ uuid.
 func (f *fake) AnnotateItem(_ context.Context, projectID int64, _ string, _ uuid.UUID, _ queue.Annotation) (queue.Item, error) {
 	return queue.Item{}, f.asked(projectID)
 }
+
+func (f *fake) OpenItem(_ context.Context, projectID int64, _ string, _ uuid.UUID, _ string) (queue.Item, *queue.Annotation, error) {
+	return queue.Item{}, nil, f.asked(projectID)
+}
+
+func (f *fake) WithdrawAnnotation(_ context.Context, projectID int64, _ string, _ uuid.UUID, _ string) (queue.Item, error) {
+	return queue.Item{}, f.asked(projectID)
+}
+
+func (f *fake) SettleItem(_ context.Context, projectID int64, _ string, _ uuid.UUID, _ queue.Settlement) (queue.Item, error) {
+	return queue.Item{}, f.asked(projectID)
+}
+
+func (f *fake) UnsettleItem(_ context.Context, projectID int64, _ string, _ uuid.UUID) (queue.Item, error) {
+	return queue.Item{}, f.asked(projectID)
+}
+
+func (f *fake) FindDifferences(_ context.Context, projectID int64, _ string, _ queue.Differences, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) FindAnnotators(_ context.Context, projectID int64, _ string, _, _ int) ([]queue.AnnotatorCounts, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) QueueProgress(_ context.Context, projectID int64, _, _ string) (queue.Progress, error) {
+	return queue.Progress{}, f.asked(projectID)
+}

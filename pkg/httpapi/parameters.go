@@ -46,7 +46,8 @@ var parameters = map[string][]string{
 	"listMetrics":               {"id", "limit", "page", "type"},
 	"listProjectCharts":         {"limit", "page"},
 	"listProjects":              {"limit", "name", "page"},
-	"listQueueItems":            {"limit", "page", "state"},
+	"listQueueItems":            {"differ", "limit", "page", "state"},
+	"listQueueAnnotators":       {"limit", "page"},
 	"listQueues":                {"enabled", "limit", "page"},
 	"listRuns":                  {"dataset_id", "dateRange", "limit", "name", "page", "run_ids", "sort_by", "sort_order", "status"},
 	"listTools":                 {"limit", "page"},
@@ -55,5 +56,6 @@ var parameters = map[string][]string{
 	"searchOTLP":                {"format"},
 	"updateDataset":             {"ids"},
 	"updateDatasetById":         {"ids"},
+	"withdrawAnnotation":        {"annotator"},
 	"watchSessions":             {"session"},
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -55,6 +56,14 @@ type QueueItems interface {
 	// of them, and counts all; only those in a state, or if that is empty all but the removed ones.
 	// fault.NotFound if there is no such queue.
 	FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error)
+	// FindDifferences lists the ids of the events of a queue whose annotators differ and that nobody has settled, or of those that somebody has
+	// settled, in the order in which they entered, a page of them, and counts all. fault.NotFound if there is no such queue.
+	FindDifferences(ctx context.Context, projectID int64, id string, d queue.Differences, limit, page int) (events []string, total int, err error)
+	// FindAnnotators says what each annotator of a queue has done, by name, a page of them, and counts all. fault.NotFound if there is no
+	// such queue.
+	FindAnnotators(ctx context.Context, projectID int64, id string, limit, page int) (list []queue.AnnotatorCounts, total int, err error)
+	// QueueProgress says how far an annotator is with a queue.
+	QueueProgress(ctx context.Context, projectID int64, id, annotator string) (queue.Progress, error)
 	// LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are
 	// gone are left out.
 	LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error)
@@ -64,6 +73,9 @@ type QueueItems interface {
 	// or was annotated or skipped by this annotator. Items whose events are gone go, too.
 	// fault.NotFound if there is no such queue.
 	ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error)
+	// OpenItem gives an annotator a claim on one item, or renews it; whoever has annotated the item gets it without one, with own, what was
+	// said then. fault.NotFound if there is no such queue or item, fault.Conflict if others have all slots.
+	OpenItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string) (item queue.Item, own *queue.Annotation, err error)
 	// ReleaseItem gives back an annotator's claim. With skip the item is not offered to that annotator
 	// again. fault.NotFound if there is no such queue, item or claim.
 	ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (queue.Item, error)
@@ -71,6 +83,14 @@ type QueueItems interface {
 	// before, and if it has what it needs then, the scores on its event, in the same transaction.
 	// fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
 	AnnotateItem(ctx context.Context, projectID int64, id string, event uuid.UUID, a queue.Annotation) (queue.Item, error)
+	// WithdrawAnnotation takes back what an annotator said of an item, with what it came to on the event, and gives the annotator a claim on
+	// it again. fault.NotFound if there is no such queue, item or annotation, fault.Conflict if the item is settled.
+	WithdrawAnnotation(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string) (queue.Item, error)
+	// SettleItem stores what a person decides of an item, and its scores on the event. fault.NotFound if there is no such queue or item,
+	// fault.Conflict if nobody has annotated it, fault.Invalid if a metric is left out over which the annotators are tied.
+	SettleItem(ctx context.Context, projectID int64, id string, event uuid.UUID, s queue.Settlement) (queue.Item, error)
+	// UnsettleItem takes a settlement back. fault.NotFound if there is no such queue, item or settlement.
+	UnsettleItem(ctx context.Context, projectID int64, id string, event uuid.UUID) (queue.Item, error)
 }
 
 var queueOperations = []apiOperation{
@@ -83,6 +103,11 @@ var queueOperations = []apiOperation{
 	{"nextQueueItem", http.MethodPost, []string{"/queues/{id}/next"}, project.ScopeFull, (*Server).nextQueueItem},
 	{"annotateQueueItem", http.MethodPost, []string{"/queues/{id}/items/{event}/annotations"}, project.ScopeFull, (*Server).annotateQueueItem},
 	{"releaseQueueItem", http.MethodPost, []string{"/queues/{id}/items/{event}/release"}, project.ScopeFull, (*Server).releaseQueueItem},
+	{"claimQueueItem", http.MethodPost, []string{"/queues/{id}/items/{event}/claim"}, project.ScopeFull, (*Server).claimQueueItem},
+	{"withdrawAnnotation", http.MethodDelete, []string{"/queues/{id}/items/{event}/annotations"}, project.ScopeFull, (*Server).withdrawAnnotation},
+	{"settleQueueItem", http.MethodPut, []string{"/queues/{id}/items/{event}/settlement"}, project.ScopeFull, (*Server).settleQueueItem},
+	{"unsettleQueueItem", http.MethodDelete, []string{"/queues/{id}/items/{event}/settlement"}, project.ScopeFull, (*Server).unsettleQueueItem},
+	{"listQueueAnnotators", http.MethodGet, []string{"/queues/{id}/annotators"}, project.ScopeRead, (*Server).listQueueAnnotators},
 	{"getQueueAgreement", http.MethodGet, []string{"/queues/{id}/agreement"}, project.ScopeRead, (*Server).getQueueAgreement},
 }
 
@@ -186,7 +211,8 @@ func (s *Server) listQueueItems(c *call) error {
 		return err
 	}
 	var params struct {
-		State string `query:"state"`
+		State  string `query:"state"`
+		Differ string `query:"differ"`
 	}
 	if err := c.query(&params); err != nil {
 		return err
@@ -195,12 +221,25 @@ func (s *Server) listQueueItems(c *call) error {
 	if params.State != "" && !ok {
 		return fault.InvalidField("state", "must be one of waiting, done, disputed, removed, not %.40q", params.State)
 	}
+	differ, ok := queue.DifferencesOf(params.Differ)
+	switch {
+	case params.Differ != "" && !ok:
+		return fault.InvalidField("differ", "must be one of unsettled, settled, not %.40q", params.Differ)
+	case params.Differ != "" && params.State != "":
+		return fault.InvalidField("differ", "must not be given with state")
+	}
 	id := c.text("id")
 	_, more, err := s.Store.FillQueue(c.ctx(), c.project, id)
 	if err != nil {
 		return err
 	}
-	events, total, err := s.Store.FindQueueItems(c.ctx(), c.project.ID, id, state, limit, page)
+	var events []string
+	var total int
+	if params.Differ != "" {
+		events, total, err = s.Store.FindDifferences(c.ctx(), c.project.ID, id, differ, limit, page)
+	} else {
+		events, total, err = s.Store.FindQueueItems(c.ctx(), c.project.ID, id, state, limit, page)
+	}
 	if err != nil {
 		return err
 	}
@@ -244,18 +283,45 @@ func (s *Server) nextQueueItem(c *call) error {
 				return err
 			}
 			if found {
-				return s.answerNext(c, id, &it, !more)
+				return s.answerNext(c, id, annotator, &it, nil, !more)
 			}
 		}
 		if !more || round == fillRounds {
-			return s.answerNext(c, id, nil, !more)
+			return s.answerNext(c, id, annotator, nil, nil, !more)
 		}
 	}
 }
 
-// answerNext answers with an item, nil if there is none, and how the queue stands.
-func (s *Server) answerNext(c *call, id string, it *queue.Item, caughtUp bool) error {
+// claimQueueItem claims one item for an annotator, or renews the claim, and returns it with its event, what this annotator said of it before,
+// and nothing of what others did.
+func (s *Server) claimQueueItem(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	annotator, _, err := wire.DecodeAnnotator(body)
+	if err != nil {
+		return err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	id := c.text("id")
+	it, own, err := s.Store.OpenItem(c.ctx(), c.project.ID, id, event, annotator)
+	if err != nil {
+		return err
+	}
+	return s.answerNext(c, id, annotator, &it, own, true)
+}
+
+// answerNext answers with an item, nil if there is none, what the annotator said of it, nil if nothing, and how the queue stands.
+func (s *Server) answerNext(c *call, id, annotator string, it *queue.Item, own *queue.Annotation, caughtUp bool) error {
 	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
+	if err != nil {
+		return err
+	}
+	progress, err := s.Store.QueueProgress(c.ctx(), c.project.ID, id, annotator)
 	if err != nil {
 		return err
 	}
@@ -271,7 +337,7 @@ func (s *Server) answerNext(c *call, id string, it *queue.Item, caughtUp bool) e
 			item, event = wire.AppendQueueItem(nil, it, true), wire.AppendEvent(nil, &e, &c.project)
 		}
 	}
-	return c.answer(wire.QueueNext(item, event, q.Counts, caughtUp))
+	return c.answer(wire.QueueNext(item, event, own, progress, q.Counts, caughtUp))
 }
 
 func (s *Server) annotateQueueItem(c *call) error {
@@ -292,14 +358,89 @@ func (s *Server) annotateQueueItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkScores(c, &q, &a); err != nil {
+	if err := s.checkScores(c, &q, a.Scores, true); err != nil {
 		return err
 	}
 	it, err := s.Store.AnnotateItem(c.ctx(), c.project.ID, id, event, a)
 	if err != nil {
 		return err
 	}
-	return c.item(&it)
+	return c.item(&it, true)
+}
+
+// withdrawAnnotation takes back what the annotator of the query string said.
+func (s *Server) withdrawAnnotation(c *call) error {
+	var params struct {
+		Annotator string `query:"annotator"`
+	}
+	if err := c.query(&params); err != nil {
+		return err
+	}
+	if err := queue.CheckAnnotator(params.Annotator); err != nil {
+		return err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	it, err := s.Store.WithdrawAnnotation(c.ctx(), c.project.ID, c.text("id"), event, params.Annotator)
+	if err != nil {
+		return err
+	}
+	return c.item(&it, true)
+}
+
+func (s *Server) settleQueueItem(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	a, err := wire.DecodeAnnotation(body)
+	if err != nil {
+		return err
+	}
+	id := c.text("id")
+	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
+	if err != nil {
+		return err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	if err := s.checkScores(c, &q, a.Scores, false); err != nil {
+		return err
+	}
+	it, err := s.Store.SettleItem(c.ctx(), c.project.ID, id, event, queue.Settlement{Annotator: a.Annotator, Scores: a.Scores, Comment: a.Comment})
+	if err != nil {
+		return err
+	}
+	return c.item(&it, false)
+}
+
+func (s *Server) unsettleQueueItem(c *call) error {
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	it, err := s.Store.UnsettleItem(c.ctx(), c.project.ID, c.text("id"), event)
+	if err != nil {
+		return err
+	}
+	return c.item(&it, false)
+}
+
+func (s *Server) listQueueAnnotators(c *call) error {
+	limit, page, err := c.page()
+	if err != nil {
+		return err
+	}
+	list, total, err := s.Store.FindAnnotators(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	return c.answer(wire.QueueAnnotators(list))
 }
 
 func (s *Server) releaseQueueItem(c *call) error {
@@ -319,7 +460,7 @@ func (s *Server) releaseQueueItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.item(&it)
+	return c.item(&it, true)
 }
 
 // itemEvent reads the event of the path.
@@ -328,11 +469,11 @@ func (c *call) itemEvent() (uuid.UUID, error) {
 	return id, fault.In("event", err)
 }
 
-// item answers with an item, as one annotator may see it.
-func (c *call) item(it *queue.Item) error {
+// item answers with an item; blind as one annotator may see it, without what others said.
+func (c *call) item(it *queue.Item, blind bool) error {
 	var b rawjson.Builder
 	b.Bool("success", true)
-	b.Raw("item", wire.AppendQueueItem(nil, it, true))
+	b.Raw("item", wire.AppendQueueItem(nil, it, blind))
 	return c.json(&b)
 }
 
@@ -344,18 +485,18 @@ func (s *Server) getQueueAgreement(c *call) error {
 	return c.answer(wire.QueueAgreements(list))
 }
 
-// checkScores checks the scores of an annotation: each is of a HUMAN metric that may have it, and if
-// the queue names its metrics, all of them are there and no other.
-func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error {
+// checkScores checks scores of people: each is of a HUMAN metric that may have it, and if the queue names its metrics, no other is there,
+// and all of them are if that is asked for.
+func (s *Server) checkScores(c *call, q *queue.Queue, scores json.RawMessage, all bool) error {
 	given := map[string]bool{}
-	for name := range rawjson.Object(a.Scores) {
+	for name := range rawjson.Object(scores) {
 		given[name] = true
 		if len(q.Metrics) > 0 && !slices.Contains(q.Metrics, name) {
 			return fault.InvalidField("scores."+name, "is not one of the queue's metrics: %q", q.Metrics)
 		}
 	}
 	for _, name := range q.Metrics {
-		if !given[name] {
+		if all && !given[name] {
 			return fault.InvalidField("scores."+name, "is required: the queue asks for it")
 		}
 	}
@@ -363,7 +504,7 @@ func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error
 	if err != nil {
 		return err
 	}
-	for name, score := range rawjson.Object(a.Scores) {
+	for name, score := range rawjson.Object(scores) {
 		d := metrics[name]
 		if d == nil {
 			return fault.InvalidField("scores."+name, "no HUMAN metric has this name")

@@ -23,7 +23,7 @@ import (
 // path fills ids into a route's path.
 func path(r httpapi.Route) string {
 	q := url.Values{}
-	for _, name := range []string{"id", "dataset_id", "run_id_1", "run_id_2"} {
+	for _, name := range []string{"id", "dataset_id", "run_id_1", "run_id_2", "annotator"} {
 		if slices.Contains(r.Parameters, name) {
 			q.Set(name, "x")
 		}

@@ -45,6 +45,27 @@ type Item struct {
 	Annotations []Annotation
 	Claims      []Claim
 	Skipped     []string // annotators who did not want it
+	// Settlement is what somebody decided over the heads of the annotators; nil: nobody has.
+	Settlement *Settlement
+}
+
+// Settlement is what a person decides of an item, whatever its annotators said.
+type Settlement struct {
+	Annotator string          `doc:"annotator"`
+	Scores    json.RawMessage `doc:"scores"` // as those of an annotation; metrics that are left out stay as the annotators have it
+	Comment   string          `doc:"comment"`
+	At        int64           `doc:"at"` // Unix milliseconds
+}
+
+var settlementFields = rawjson.FieldsOf[Settlement]()
+
+// Doc writes down the settlement.
+func (s *Settlement) Doc() json.RawMessage { return settlementFields.Object(s) }
+
+// SettlementFrom reads what Doc wrote.
+func SettlementFrom(doc json.RawMessage) (s Settlement) {
+	settlementFields.Read(doc, &s)
+	return s
 }
 
 // Live leaves of the claims those that have not run out at a time in Unix milliseconds.
@@ -80,7 +101,76 @@ func (it *Item) Annotate(a Annotation, now int64) (patch json.RawMessage, err er
 	}
 	it.Claims = slices.DeleteFunc(it.Claims, func(c Claim) bool { return c.Annotator == a.Annotator })
 	it.Skipped = slices.DeleteFunc(it.Skipped, func(name string) bool { return name == a.Annotator })
-	return it.settle(), nil
+	return it.conclude(), nil
+}
+
+// Withdraw takes back what a person said, at a time in Unix milliseconds, and gives the person a claim on the item again, until the time
+// until. patch are the members of the event's metrics to change, nil if there are none.
+//
+// fault.NotFound if the person has not annotated the item, fault.Conflict if it is settled.
+func (it *Item) Withdraw(annotator string, until int64) (patch json.RawMessage, err error) {
+	at := slices.IndexFunc(it.Annotations, func(a Annotation) bool { return a.Annotator == annotator })
+	if at < 0 {
+		return nil, &fault.Error{Kind: fault.NotFound, Msg: fmt.Sprintf("%.60q has not annotated event %s", annotator, it.EventID)}
+	}
+	if it.Settlement != nil {
+		return nil, fault.New(fault.Conflict, "the item is settled: the settlement has to be taken back first")
+	}
+	it.Annotations = slices.Delete(it.Annotations, at, at+1)
+	it.Claims = append(it.Claims, Claim{annotator, until})
+	return it.conclude(), nil
+}
+
+// Claim gives a person a slot of the item until a time, in Unix milliseconds as now is, or renews the one that the person has. claimed is
+// false if the person has annotated the item, and may change that without a claim.
+//
+// fault.Conflict if all slots are taken by others.
+func (it *Item) Claim(annotator string, now, until int64) (claimed bool, err error) {
+	if slices.ContainsFunc(it.Annotations, func(a Annotation) bool { return a.Annotator == annotator }) {
+		return false, nil
+	}
+	own := slices.IndexFunc(it.Claims, func(c Claim) bool { return c.Annotator == annotator })
+	if own >= 0 && it.Claims[own].Expires <= now {
+		it.Claims = slices.Delete(it.Claims, own, own+1) // others may have got the slot meanwhile
+		own = -1
+	}
+	if own < 0 {
+		if err := it.admit(annotator, now); err != nil {
+			return false, err
+		}
+		it.Claims = append(it.Claims, Claim{Annotator: annotator})
+		own = len(it.Claims) - 1
+	}
+	it.Claims[own].Expires = until
+	it.Skipped = slices.DeleteFunc(it.Skipped, func(name string) bool { return name == annotator })
+	return true, nil
+}
+
+// Settle takes in what a person decides where annotators differ. What was written on the event becomes that, and the item is done. patch
+// are the members of the event's metrics to change, nil if there are none.
+//
+// fault.Conflict if nobody has annotated the item, fault.Invalid if a metric is left out over which the annotators are tied.
+func (it *Item) Settle(s Settlement) (patch json.RawMessage, err error) {
+	if len(it.Annotations) == 0 {
+		return nil, fault.New(fault.Conflict, "nobody has annotated the item: there is nothing to settle")
+	}
+	_, tied := decide(it.Annotations)
+	for _, name := range tied {
+		if rawjson.Get(s.Scores, name) == nil {
+			return nil, fault.InvalidField("scores."+name, "is required: the annotators are tied over it")
+		}
+	}
+	it.Settlement = &s
+	return it.conclude(), nil
+}
+
+// Unsettle takes a settlement back: the item is as its annotators have it. fault.NotFound if there is none.
+func (it *Item) Unsettle() (patch json.RawMessage, err error) {
+	if it.Settlement == nil {
+		return nil, fault.New(fault.NotFound, "the item is not settled")
+	}
+	it.Settlement = nil
+	return it.conclude(), nil
 }
 
 // admit returns an error if somebody who has not annotated the item may not do so.
@@ -104,16 +194,20 @@ func (it *Item) admit(annotator string, now int64) error {
 	}
 }
 
-// settle finds out what the annotations come to. While they are too few, nothing is written on the
+// conclude finds out what the annotations and the settlement come to. While annotations are too few, nothing is written on the
 // event; what was written before and is no longer agreed on becomes null there.
-func (it *Item) settle() (patch json.RawMessage) {
+func (it *Item) conclude() (patch json.RawMessage) {
 	it.State, it.Slots = Waiting, it.Needed
 	var agreed []agreedScore
-	if len(it.Annotations) >= it.Needed {
-		var tied bool
+	if it.Settlement != nil {
+		agreed, _ = decide(it.Annotations)
+		agreed = it.Settlement.over(agreed)
+		it.State = Done
+	} else if len(it.Annotations) >= it.Needed {
+		var tied []string
 		agreed, tied = decide(it.Annotations)
 		switch {
-		case !tied:
+		case len(tied) == 0:
 			it.State = Done
 		case len(it.Annotations) > it.Needed:
 			it.State = Disputed
@@ -148,10 +242,53 @@ type agreedScore struct {
 	value  json.RawMessage
 }
 
+// over returns scores with those of the settlement in the place of the annotators'.
+func (s *Settlement) over(agreed []agreedScore) []agreedScore {
+	for name, value := range rawjson.Object(s.Scores) {
+		at := slices.IndexFunc(agreed, func(a agreedScore) bool { return a.metric == name })
+		if at < 0 {
+			agreed = append(agreed, agreedScore{name, value})
+		} else {
+			agreed[at].value = value
+		}
+	}
+	return agreed
+}
+
+// Differ reports whether annotations give a metric different scores. Who has not given a metric a score does not differ over it.
+func Differ(annotations []Annotation) bool {
+	first := map[string]string{}
+	for _, a := range annotations {
+		for name, value := range rawjson.Object(a.Scores) {
+			k := key(value)
+			if before, ok := first[name]; ok && before != k {
+				return true
+			}
+			first[name] = k
+		}
+	}
+	return false
+}
+
+// Differences says which items people look for whose annotators differ.
+type Differences string
+
+// The differences. One that was settled counts as settled also if its annotators agree meanwhile.
+const (
+	Unsettled Differences = "unsettled"
+	Settled   Differences = "settled"
+)
+
+// DifferencesOf reads the name of differences.
+func DifferencesOf(name string) (Differences, bool) {
+	d := Differences(name)
+	return d, d == Unsettled || d == Settled
+}
+
 // decide returns the scores that annotations come to, in the order in which their metrics first
 // stand there. Numbers count by their mean; of booleans and texts, the one that most have given.
-// tied says that there is none such of a metric, which is then left out.
-func decide(annotations []Annotation) (agreed []agreedScore, tied bool) {
+// tied are the metrics of which there is none such, which are then left out.
+func decide(annotations []Annotation) (agreed []agreedScore, tied []string) {
 	var names []string
 	given := map[string][]json.RawMessage{}
 	for _, a := range annotations {
@@ -169,8 +306,9 @@ func decide(annotations []Annotation) (agreed []agreedScore, tied bool) {
 		}
 		if ok {
 			agreed = append(agreed, agreedScore{name, value})
+		} else {
+			tied = append(tied, name)
 		}
-		tied = tied || !ok
 	}
 	return agreed, tied
 }

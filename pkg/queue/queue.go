@@ -54,8 +54,24 @@ type Queue struct {
 
 var fields = rawjson.FieldsOf[Queue]()
 
-// Counts says how many items of a queue are in each state; removed ones are not counted.
-type Counts struct{ Waiting, Done, Disputed int }
+// Counts says how many items of a queue are in each state; removed ones are not counted. Held ones are those of the waiting that somebody
+// has claimed.
+type Counts struct{ Waiting, Done, Disputed, Held int }
+
+// Progress says how far a person is with a queue.
+type Progress struct {
+	Annotated, Skipped int
+	Open               int // items that wait and that this person may have, also the one that the person has claimed
+	Held               int // items that the person could have if others had not claimed them
+}
+
+// AnnotatorCounts says what a person has done in a queue.
+type AnnotatorCounts struct {
+	Annotator          string
+	Annotated, Skipped int
+	Held               int   // items that the person has claimed
+	Last               int64 // when the person last annotated, Unix milliseconds; 0: never
+}
 
 // Update changes the fields that are set.
 type Update struct {

@@ -159,6 +159,122 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
+// TestSettled plays what is said of an item, withdrawn and settled. Each step is who does what, with which scores.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	type step struct{ who, what, scores, want string }
+	for _, tt := range []struct {
+		name   string
+		needed int
+		steps  []step
+	}{
+		{"a dispute of three is settled and taken back", 2, []step{
+			{"a", "annotate", `{"m":"x","n":1}`, `waiting 2  change `},
+			{"b", "annotate", `{"m":"y","n":2}`, `waiting 3  change `},
+			{"c", "annotate", `{"m":"z","n":3}`, `disputed 2 {"n":2} change {"n":2}`},
+			{"lead", "settle", `{"n":5}`, `scores.m: is required: the annotators are tied over it`},
+			{"lead", "settle", `{"m":"y"}`, `done 2 {"n":2,"m":"y"} change {"m":"y"}`},
+			{"lead", "settle", `{"m":"x","n":2.5}`, `done 2 {"n":2.5,"m":"x"} change {"n":2.5,"m":"x"}`},
+			{"a", "withdraw", ``, `CONFLICT`},
+			{"a", "annotate", `{"m":"y","n":2}`, `done 2 {"m":"x","n":2.5} change `},
+			{"lead", "unsettle", ``, `done 2 {"m":"y","n":2.333333333333333} change {"m":"y","n":2.333333333333333}`},
+			{"lead", "unsettle", ``, `NOT_FOUND`},
+		}},
+		{"settled before the third came", 2, []step{
+			{"a", "settle", `{"m":true}`, `CONFLICT`},
+			{"a", "annotate", `{"m":true}`, `waiting 2  change `},
+			{"b", "annotate", `{"m":false}`, `waiting 3  change `},
+			{"a", "settle", `{"m":true}`, `done 2 {"m":true} change {"m":true}`},
+		}},
+		{"withdrawn", 1, []step{
+			{"a", "withdraw", ``, `NOT_FOUND`},
+			{"a", "annotate", `{"m":1}`, `done 1 {"m":1} change {"m":1}`},
+			{"a", "withdraw", ``, `waiting 1  change {"m":null}`},
+			{"b", "annotate", `{"m":1}`, `CONFLICT`}, // a has a claim again
+			{"a", "annotate", `{"m":2}`, `done 1 {"m":2} change {"m":2}`},
+		}},
+	} {
+		it := Item{State: Waiting, Needed: tt.needed, Slots: tt.needed}
+		for i, step := range tt.steps {
+			var patch json.RawMessage
+			var err error
+			switch step.what {
+			case "annotate":
+				patch, err = it.Annotate(Annotation{Annotator: step.who, Scores: raw(step.scores)}, int64(i+1))
+			case "withdraw":
+				patch, err = it.Withdraw(step.who, 1000)
+			case "settle":
+				patch, err = it.Settle(Settlement{Annotator: step.who, Scores: raw(step.scores)})
+			case "unsettle":
+				patch, err = it.Unsettle()
+			}
+			got := fmt.Sprintf("%s %d %s change %s", it.State, it.Slots, it.Scores, patch)
+			if err != nil {
+				if got = fault.Of(err).Code(); fault.Of(err) == fault.Invalid {
+					got = err.Error()
+				}
+			}
+			if got != step.want {
+				t.Errorf("%s, step %d: %s, want %s", tt.name, i, got, step.want)
+			}
+		}
+	}
+}
+
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	claim := func(who string, expires int64) []Claim { return []Claim{{who, expires}} }
+	for _, tt := range []struct {
+		name    string
+		item    Item
+		claimed bool
+		err     bool
+		want    []Claim
+	}{
+		{"a free slot", Item{State: Waiting, Needed: 1, Slots: 1, Skipped: []string{"a"}}, true, false, claim("a", 99)},
+		{"renewed", Item{State: Waiting, Needed: 1, Slots: 1, Claims: claim("a", 11)}, true, false, claim("a", 99)},
+		{"run out, and nobody came", Item{State: Waiting, Needed: 1, Slots: 1, Claims: claim("a", 10)}, true, false, claim("a", 99)},
+		{"run out, and another came", Item{State: Waiting, Needed: 1, Slots: 1, Claims: []Claim{{"a", 10}, {"b", 20}}}, false, true, claim("b", 20)},
+		{"run out, and done meanwhile", Item{State: Done, Needed: 1, Slots: 1, Annotations: make([]Annotation, 1), Claims: claim("a", 10)}, false, true, []Claim{}},
+		{"annotated", Item{State: Done, Needed: 1, Slots: 1, Annotations: []Annotation{{Annotator: "a"}}}, false, false, nil},
+		{"a dispute", Item{State: Disputed, Needed: 2, Slots: 2, Annotations: make([]Annotation, 3)}, true, false, claim("a", 99)},
+	} {
+		claimed, err := tt.item.Claim("a", 10, 99)
+		if claimed != tt.claimed || (err != nil) != tt.err || err != nil && fault.Of(err) != fault.Conflict {
+			t.Errorf("%s: %t %v", tt.name, claimed, err)
+		}
+		if diff := cmp.Diff(tt.want, tt.item.Claims); diff != "" {
+			t.Errorf("%s: claims (-want +got)\n%s", tt.name, diff)
+		}
+		if claimed && len(tt.item.Skipped) > 0 {
+			t.Errorf("%s: still skipped", tt.name)
+		}
+	}
+}
+
+func TestDiffer(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		scores []string
+		want   bool
+	}{
+		{nil, false},
+		{[]string{`{"m":1}`}, false},
+		{[]string{`{"m":1}`, `{"m":1.0}`}, false},
+		{[]string{`{"m":1}`, `{"n":2}`}, false},
+		{[]string{`{"m":1}`, `{"m":"1"}`}, true},
+		{[]string{`{"m":true,"n":"x"}`, `{"m":true,"n":"\u0078"}`, `{"m":false}`}, true},
+	} {
+		var list []Annotation
+		for _, s := range tt.scores {
+			list = append(list, Annotation{Scores: raw(s)})
+		}
+		if got := Differ(list); got != tt.want {
+			t.Errorf("%s: %t", tt.scores, got)
+		}
+	}
+}
+
 func TestWhoMayAnnotate(t *testing.T) {
 	t.Parallel()
 	claim := func(who string, expires int64) []Claim { return []Claim{{who, expires}} }

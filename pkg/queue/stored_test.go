@@ -19,7 +19,7 @@ func TestStoredDocument(t *testing.T) {
 		{Queue{
 			ID: "x", Name: text, Description: text, Filters: json.RawMessage(`{ "filterArray" : [1.0]}`),
 			Enabled: true, Until: 1 << 60, Annotators: 7,
-			Lease: 1 << 61, Metrics: []string{"a", text}, Created: 3, Updated: 4, Counts: Counts{1, 2, 3},
+			Lease: 1 << 61, Metrics: []string{"a", text}, Created: 3, Updated: 4, Counts: Counts{1, 2, 3, 4},
 		}, `{"name":"a \"quoted\" <text> & é\n","description":"a \"quoted\" <text> & é\n",` +
 			`"filters":{ "filterArray" : [1.0]},"enabled":true,"until":1152921504606846976,"annotators":7,` +
 			`"lease":2305843009213693952,"metrics":["a","a \"quoted\" <text> & é\n"]}`},
@@ -31,6 +31,17 @@ func TestStoredDocument(t *testing.T) {
 		if diff := cmp.Diff(c.v, FromDoc(json.RawMessage(c.want))); diff != "" {
 			t.Errorf("read back (-want +got):\n%s", diff)
 		}
+	}
+}
+
+func TestStoredSettlement(t *testing.T) {
+	s := Settlement{Annotator: "x", Scores: json.RawMessage(`{ "a" : 1.0 }`), Comment: "a \"quoted\" <text>", At: 3}
+	const want = `{"annotator":"x","scores":{ "a" : 1.0 },"comment":"a \"quoted\" <text>","at":3}`
+	if got := string(s.Doc()); got != want {
+		t.Errorf("stored\n%s, want\n%s", got, want)
+	}
+	if diff := cmp.Diff(s, SettlementFrom(json.RawMessage(want))); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
 	}
 }
 

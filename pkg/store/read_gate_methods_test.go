@@ -100,6 +100,14 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, err := s.FindQueueItems(ctx, p, "x", queue.State(""), 1, 1)
 		return err
 	},
+	"FindDifferences": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.FindDifferences(ctx, p, "x", queue.Unsettled, 1, 1)
+		return err
+	},
+	"FindAnnotators": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.FindAnnotators(ctx, p, "x", 1, 1)
+		return err
+	},
 	"QueueAgreement": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.QueueAgreement(ctx, p, "x")
 		return err
@@ -111,7 +119,7 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments", "QueueProgress",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
 		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments",
 	},
@@ -139,7 +147,7 @@ var otherMethods = map[string][]string{
 		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "UpdateMetric",
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
-		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
+		"ReleaseItem", "AnnotateItem", "OpenItem", "WithdrawAnnotation", "SettleItem", "UnsettleItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
 		"CreateView", "UpdateView", "DeleteView", "CreateComment", "UpdateComment", "DeleteComment",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},

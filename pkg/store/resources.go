@@ -239,6 +239,13 @@ type QueueStore interface {
 	UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error)
 	DeleteQueue(ctx context.Context, projectID int64, id string) error
 	// See httpapi.QueueItems.
+	OpenItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string) (queue.Item, *queue.Annotation, error)
+	WithdrawAnnotation(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string) (queue.Item, error)
+	SettleItem(ctx context.Context, projectID int64, id string, event uuid.UUID, decided queue.Settlement) (queue.Item, error)
+	UnsettleItem(ctx context.Context, projectID int64, id string, event uuid.UUID) (queue.Item, error)
+	FindDifferences(ctx context.Context, projectID int64, id string, d queue.Differences, limit, page int) (list []string, total int, err error)
+	FindAnnotators(ctx context.Context, projectID int64, id string, limit, page int) (list []queue.AnnotatorCounts, total int, err error)
+	QueueProgress(ctx context.Context, projectID int64, id, annotator string) (queue.Progress, error)
 	AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error)
 	// See httpapi.Queues.
 	QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error)

@@ -111,6 +111,7 @@ func counts(c queue.Counts) json.RawMessage {
 	b.Int("waiting", int64(c.Waiting))
 	b.Int("done", int64(c.Done))
 	b.Int("disputed", int64(c.Disputed))
+	b.Int("held", int64(c.Held))
 	return b.Bytes()
 }
 
@@ -133,34 +134,67 @@ func AppendQueueItem(dst []byte, it *queue.Item, blind bool) []byte {
 		return append(dst, b.Bytes()...)
 	}
 	b.Raw("skipped_by", rawjson.AppendStrings(nil, it.Skipped))
-	b.Raw("annotations", array(it.Annotations, func(a queue.Annotation) json.RawMessage {
-		var b rawjson.Builder
-		b.String("annotator", a.Annotator)
-		b.Raw("scores", a.Scores)
-		if a.Comment != "" {
-			b.String("comment", a.Comment)
-		}
-		b.String("created_at", isoTime(a.Created))
-		if a.Updated != 0 {
-			b.String("updated_at", isoTime(a.Updated))
-		}
-		return b.Bytes()
-	}))
+	b.Raw("annotations", array(it.Annotations, func(a queue.Annotation) json.RawMessage { return annotationOf(&a) }))
 	if it.Scores != nil {
 		b.Raw("scores", it.Scores)
+	}
+	if s := it.Settlement; s != nil {
+		b.Raw("settlement", annotationOf(&queue.Annotation{Annotator: s.Annotator, Scores: s.Scores, Comment: s.Comment, Created: s.At}))
 	}
 	return append(dst, b.Bytes()...)
 }
 
-// QueueNext returns the answer to who asks for the next item: {"item", "event", "counts", "caught_up"}. item and event are
-// nil if there is none. If it is not caughtUp, events were not looked at yet, and to ask again may find one.
-func QueueNext(item, event json.RawMessage, c queue.Counts, caughtUp bool) json.RawMessage {
+// annotationOf returns what a person said of an item.
+func annotationOf(a *queue.Annotation) json.RawMessage {
+	var b rawjson.Builder
+	b.String("annotator", a.Annotator)
+	b.Raw("scores", a.Scores)
+	if a.Comment != "" {
+		b.String("comment", a.Comment)
+	}
+	b.String("created_at", isoTime(a.Created))
+	if a.Updated != 0 {
+		b.String("updated_at", isoTime(a.Updated))
+	}
+	return b.Bytes()
+}
+
+// QueueAnnotators returns what each annotator of a queue has done: {"annotators": […]}.
+func QueueAnnotators(list []queue.AnnotatorCounts) json.RawMessage {
+	var b rawjson.Builder
+	b.Raw("annotators", array(list, func(a queue.AnnotatorCounts) json.RawMessage {
+		var b rawjson.Builder
+		b.String("annotator", a.Annotator)
+		b.Int("annotated", int64(a.Annotated))
+		b.Int("skipped", int64(a.Skipped))
+		b.Int("held", int64(a.Held))
+		if a.Last != 0 {
+			b.String("last_at", isoTime(a.Last))
+		}
+		return b.Bytes()
+	}))
+	return b.Bytes()
+}
+
+// QueueNext returns the answer to who asks for the next item or for a certain one: {"item", "event", "annotation", "progress", "counts",
+// "caught_up"}. item and event are nil if there is none, and own is what this annotator said of it, nil if nothing. If it is not caughtUp,
+// events were not looked at yet, and to ask again may find one.
+func QueueNext(item, event json.RawMessage, own *queue.Annotation, p queue.Progress, c queue.Counts, caughtUp bool) json.RawMessage {
 	if item == nil {
 		item, event = json.RawMessage("null"), json.RawMessage("null")
 	}
 	var b rawjson.Builder
 	b.Raw("item", item)
 	b.Raw("event", event)
+	if own != nil {
+		b.Raw("annotation", annotationOf(own))
+	}
+	var progress rawjson.Builder
+	progress.Int("annotated", int64(p.Annotated))
+	progress.Int("skipped", int64(p.Skipped))
+	progress.Int("open", int64(p.Open))
+	progress.Int("held_by_others", int64(p.Held))
+	b.Raw("progress", progress.Bytes())
 	b.Raw("counts", counts(c))
 	b.Bool("caught_up", caughtUp)
 	return b.Bytes()

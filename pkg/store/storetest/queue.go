@@ -22,6 +22,8 @@ var queueTests = []test{
 	{"Queue/claims are one a slot and run out", queueClaims},
 	{"Queue/released and skipped", queueRelease},
 	{"Queue/annotations become scores of the event", queueAnnotations},
+	{"Queue/one item opened, its lease renewed and lost", queueOpen},
+	{"Queue/differences are settled and taken back", queueSettled},
 	{"Queue/agreement", queueAgreement},
 	{"Queue/events that are gone", queueGone},
 	{"Queue/filters let events in", queueFilters},
@@ -372,6 +374,157 @@ func queueAgreement(e *env) {
 		}
 	}
 	e.equal("metrics", 2, len(list))
+}
+
+func queueOpen(e *env) {
+	c := e.clock()
+	e.putEach(step("s", "a", -9), step("s", "b", -8), step("s", "c", -7))
+	q := e.createQueue(queue.Update{Lease: pointer(int64(60)), Annotators: pointer(1)}, "a", "b", "c").ID
+	open := func(who, event string) (queue.Item, *queue.Annotation, error) {
+		return e.s.OpenItem(e.ctx, e.project, q, id(event), who)
+	}
+	progress := func(who string, want queue.Progress) {
+		e.Helper()
+		got, err := e.s.QueueProgress(e.ctx, e.project, q, who)
+		e.ok(err)
+		e.equal("progress of "+who, want, got)
+	}
+	progress("ann", queue.Progress{Open: 3})
+	it, own, err := open("ann", "b")
+	e.ok(err)
+	if own != nil || len(it.Claims) != 1 || it.Claims[0].Annotator != "ann" {
+		e.Errorf("opened: %+v %+v", it, own)
+	}
+	e.equal("next is the one that was opened", "b", e.claim(q, "ann", "a", "b", "c"))
+	_, _, err = open("bob", "b")
+	e.equal("opened by another", fault.Conflict, fault.Of(err))
+	progress("ann", queue.Progress{Open: 3})
+	progress("bob", queue.Progress{Open: 2, Held: 1})
+	got, err := e.s.Queue(e.ctx, e.project, q)
+	e.ok(err)
+	e.equal("counts", queue.Counts{Waiting: 3, Held: 1}, got.Counts)
+	c.set(50)
+	_, _, err = open("ann", "b") // renewed
+	e.ok(err)
+	c.set(100)
+	_, _, err = open("bob", "b")
+	e.equal("opened by another after the first lease", fault.Conflict, fault.Of(err))
+	c.set(111)
+	_, _, err = open("bob", "b")
+	e.ok(err)
+	_, _, err = open("ann", "b")
+	e.equal("the claim is lost", fault.Conflict, fault.Of(err))
+	e.annotate(q, "b", "bob", `{"m":1}`)
+	_, own, err = open("bob", "b")
+	e.ok(err)
+	e.equal("what bob said", `{"m":1}`, string(own.Scores))
+	_, _, err = open("bob", "nowhere")
+	e.equal("not there", fault.NotFound, fault.Of(err))
+	e.equal("bob's next", "a", e.claim(q, "bob", "a", "b", "c"))
+	_, err = e.s.ReleaseItem(e.ctx, e.project, q, id("a"), "bob", true)
+	e.ok(err)
+	progress("bob", queue.Progress{Annotated: 1, Skipped: 1, Open: 1})
+	_, _, err = open("bob", "a") // another mind
+	e.ok(err)
+	progress("bob", queue.Progress{Annotated: 1, Open: 2})
+	list, total, err := e.s.FindAnnotators(e.ctx, e.project, q, 10, 1)
+	e.ok(err)
+	e.equal("annotators in all", 2, total)
+	for i := range list {
+		if list[i].Annotator == "bob" && list[i].Last == 0 {
+			e.Errorf("when bob last annotated: %+v", list[i])
+		}
+		list[i].Last = 0
+	}
+	e.equal("annotators", []queue.AnnotatorCounts{{Annotator: "ann"}, {Annotator: "bob", Annotated: 1, Held: 1}}, list)
+	list, total, err = e.s.FindAnnotators(e.ctx, e.project, q, 1, 2)
+	e.ok(err)
+	e.equal("a page of annotators", "bob 1 2", fmt.Sprint(list[0].Annotator, " ", len(list), " ", total))
+}
+
+func queueSettled(e *env) {
+	e.putEach(step("s", "a", 1), step("s", "b", 2), step("s", "c", 3))
+	q := e.createQueue(queue.Update{}, "a", "b", "c").ID
+	metrics := func(event, want string) {
+		e.Helper()
+		e.equal("metrics of "+event, want, members(e.event(id(event)).Metrics, "m"))
+	}
+	differ := func(d queue.Differences, want ...string) {
+		e.Helper()
+		list, total, err := e.s.FindDifferences(e.ctx, e.project, q, d, 10, 1)
+		e.ok(err)
+		var names []string
+		for _, text := range list {
+			for _, name := range []string{"a", "b", "c"} {
+				if id(name).String() == text {
+					names = append(names, name)
+				}
+			}
+		}
+		e.equal(string(d), want, names)
+		e.equal("how many are "+string(d), len(want), total)
+	}
+	e.annotate(q, "c", "ann", `{"m":true,"n":1}`)
+	e.annotate(q, "c", "bob", `{"m":true,"n":3}`)
+	e.annotate(q, "a", "ann", `{"m":true}`)
+	e.annotate(q, "a", "bob", `{"m":false}`)
+	e.annotate(q, "b", "ann", `{"m":1.0}`)
+	e.annotate(q, "b", "bob", `{"m":1}`)
+	differ(queue.Unsettled, "a", "c")
+	differ(queue.Settled)
+	page, total, err := e.s.FindDifferences(e.ctx, e.project, q, queue.Unsettled, 1, 2)
+	e.ok(err)
+	e.equal("second page", []string{id("c").String()}, page)
+	e.equal("total of pages", 2, total)
+	settle := func(event, scores string) (queue.Item, error) {
+		return e.s.SettleItem(e.ctx, e.project, q, id(event), queue.Settlement{Annotator: "lead", Scores: raw(scores), Comment: "so"})
+	}
+	_, err = settle("a", `{"n":1}`)
+	e.equal("over which they are tied", fault.Invalid, fault.Of(err))
+	it, err := settle("a", `{"m":false}`)
+	e.ok(err)
+	e.equal("state", queue.Done, it.State)
+	metrics("a", "m=false")
+	differ(queue.Unsettled, "c")
+	differ(queue.Settled, "a")
+	e.reopen(optionsNone)
+	items, err := e.s.LoadQueueItems(e.ctx, e.project, q, []string{id("a").String()})
+	e.ok(err)
+	if s := items[0].Settlement; s == nil || s.Annotator != "lead" || string(s.Scores) != `{"m":false}` || s.Comment != "so" || s.At == 0 {
+		e.Errorf("settlement: %+v", s)
+	}
+	_, err = e.s.WithdrawAnnotation(e.ctx, e.project, q, id("a"), "ann")
+	e.equal("withdrawn from a settled item", fault.Conflict, fault.Of(err))
+	it, err = e.s.UnsettleItem(e.ctx, e.project, q, id("a"))
+	e.ok(err)
+	e.equal("state without settlement", queue.Waiting, it.State)
+	metrics("a", "m=null")
+	_, err = e.s.UnsettleItem(e.ctx, e.project, q, id("a"))
+	e.equal("taken back twice", fault.NotFound, fault.Of(err))
+
+	metrics("b", "m=1.0")
+	it, err = e.s.WithdrawAnnotation(e.ctx, e.project, q, id("b"), "bob")
+	e.ok(err)
+	if it.State != queue.Waiting || len(it.Annotations) != 1 || len(it.Claims) != 1 || it.Claims[0].Annotator != "bob" {
+		e.Errorf("withdrawn: %+v", it)
+	}
+	metrics("b", "m=null")
+	e.equal("bob is asked again", "b", e.claim(q, "bob", "a", "b", "c"))
+	_, err = e.s.WithdrawAnnotation(e.ctx, e.project, q, id("b"), "bob")
+	e.equal("withdrawn twice", fault.NotFound, fault.Of(err))
+	_, err = e.s.UpdateQueue(e.ctx, e.project, q, queue.Update{}, nil, ids("c"))
+	e.ok(err)
+	differ(queue.Unsettled, "a")
+	for what, err := range map[string]error{
+		"settle":   second1(settle("c", `{"m":true}`)),
+		"unsettle": second1(e.s.UnsettleItem(e.ctx, e.project, q, id("c"))),
+		"withdraw": second1(e.s.WithdrawAnnotation(e.ctx, e.project, q, id("c"), "ann")),
+		"open":     third(e.s.OpenItem(e.ctx, e.project, q, id("c"), "ann")),
+		"differ":   third(e.s.FindDifferences(e.ctx, e.project, "none", queue.Settled, 1, 1)),
+		"people":   third(e.s.FindAnnotators(e.ctx, e.project, "none", 1, 1)),
+	} {
+		e.equal(what+" what is not there", fault.NotFound, fault.Of(err))
+	}
 }
 
 func queueGone(e *env) {

@@ -54,6 +54,7 @@ var verbs = map[string]string{
 	"listProjectCharts": "charts list", "createProjectChart": "charts create", "getProjectChart": "charts get", "updateProjectChart": "charts update", "deleteProjectChart": "charts delete",
 	"listQueues": "queues list", "createQueue": "queues create", "getQueue": "queues get", "updateQueue": "queues update", "deleteQueue": "queues delete",
 	"listQueueItems": "queues items", "nextQueueItem": "queues next", "annotateQueueItem": "queues annotate", "releaseQueueItem": "queues release", "getQueueAgreement": "queues agreement",
+	"claimQueueItem": "queues claim", "withdrawAnnotation": "queues withdraw", "settleQueueItem": "queues settle", "unsettleQueueItem": "queues unsettle", "listQueueAnnotators": "queues annotators",
 
 	"listProjects": "projects list", "createProject": "projects create", "updateProject": "projects update", "deleteProject": "projects delete",
 	"getLimits": "projects limits", "setLimits": "projects set-limits",

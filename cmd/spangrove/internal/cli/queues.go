@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,31 @@ func (a *app) queues() *cobra.Command {
 				{title: "added", path: "added_at", show: date, whole: true},
 			},
 		}, func(id string) client.Request { return get(path("queues", id, "items")) }),
+		a.idLister("differences ID", "List the events over which annotators differ and that nobody has settled", listing{
+			plural: "items", at: "items", limit: 100, example: `spangrove queues differences ` + id + ` --output jsonl`,
+			columns: []column{
+				{title: "event", path: "event_id", whole: true},
+				{title: "state", path: "state"},
+				{title: "annotations", path: "annotations"},
+			},
+		}, func(id string) client.Request {
+			r := get(path("queues", id, "items"))
+			r.Query = url.Values{"differ": {client.Unsettled}}
+			return r
+		}),
+		a.idLister("annotators ID", "Show what each person of a queue has done", listing{
+			plural: "annotators", at: "annotators", limit: 100, example: `spangrove queues annotators ` + id,
+			columns: []column{
+				{title: "annotator", path: "annotator"},
+				{title: "annotated", path: "annotated", right: true},
+				{title: "skipped", path: "skipped", right: true},
+				{title: "held", path: "held", right: true},
+				{title: "last", path: "last_at", show: date, whole: true},
+			},
+		}, func(id string) client.Request { return get(path("queues", id, "annotators")) }),
 		a.queueNext(id),
+		a.queueStep("claim ID EVENT", "Claim one event for a person, or renew the claim", `spangrove queues claim `+id+` `+exampleEvent+` --annotator ada`,
+			"claim", "claimed %s"),
 		a.queueStep("annotate ID EVENT", "Give an event the scores of one person",
 			`spangrove queues annotate `+id+` `+exampleEvent+` --annotator ada --scores '{"helpful": true}' --comment 'short and right'`,
 			"annotations", "annotated %s",
@@ -72,6 +97,19 @@ func (a *app) queues() *cobra.Command {
 		a.queueStep("release ID EVENT", "Give a claim back",
 			`spangrove queues release `+id+` `+exampleEvent+` --annotator ada --skip true`,
 			"release", "released %s", yesNo("skip", "skip", "true: the event is not offered to this person again")),
+		a.queueStep("settle ID EVENT", "Decide what an event's scores are, whatever its annotators say",
+			`spangrove queues settle `+id+` `+exampleEvent+` --annotator lead --scores '{"helpful": false}' --comment 'the source is wrong'`,
+			"settlement", "settled %s",
+			value("scores", "scores", "JSON object of scores by name of the metric, or @FILE"), longText("comment", "comment", "why")),
+		command("unsettle ID EVENT", "Take a settlement back", `spangrove queues unsettle `+id+` `+exampleEvent,
+			func(ctx context.Context, args []string) error {
+				answer, err := a.call(ctx, del(path("queues", args[0], "items", args[1], "settlement")))
+				if err != nil {
+					return err
+				}
+				return a.changed(answer, "unsettled %s", clean(args[1]))
+			}),
+		a.queueWithdraw(id),
 		command(
 			"agreement ID",
 			"Show how far the people of a queue agree",
@@ -132,6 +170,24 @@ func (a *app) queueNext(exampleID string) *cobra.Command {
 	return cmd
 }
 
+// queueWithdraw takes back what a person said of an event.
+func (a *app) queueWithdraw(exampleID string) *cobra.Command {
+	var annotator string
+	cmd := command("withdraw ID EVENT", "Take back what a person said; the person has a claim again",
+		`spangrove queues withdraw `+exampleID+` `+exampleEvent+` --annotator ada`,
+		func(ctx context.Context, args []string) error {
+			r := del(path("queues", args[0], "items", args[1], "annotations"))
+			r.Query = url.Values{"annotator": {annotator}}
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "withdrawn from %s", clean(args[1]))
+		})
+	cmd.Flags().StringVar(&annotator, "annotator", "", "`NAME` of the person")
+	return cmd
+}
+
 // queueStep returns a verb about one event of a queue by one person.
 func (a *app) queueStep(use, short, example, step, done string, fields ...bodyField) *cobra.Command {
 	var b *requestBody
@@ -141,7 +197,10 @@ func (a *app) queueStep(use, short, example, step, done string, fields ...bodyFi
 			return err
 		}
 		r := post(path("queues", args[0], "items", args[1], step), text)
-		r.Repeatable = step == "annotations" // one replaces the annotator's former one
+		if step == "settlement" {
+			r = put(path("queues", args[0], "items", args[1], step), text)
+		}
+		r.Repeatable = step != "release" // one replaces the former one
 		answer, err := a.call(ctx, r)
 		if err != nil {
 			return err

@@ -240,7 +240,7 @@ func leaveQueue(ctx context.Context, tx *events.Commit, project int64, id string
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE queue_item
-			SET state = 'removed', scores = NULL, updated_ms = 0
+			SET state = 'removed', scores = NULL, settled = NULL, updated_ms = 0
 			WHERE `+ofQueue+` AND `+cond, args...); err != nil {
 			return err
 		}
@@ -248,8 +248,8 @@ func leaveQueue(ctx context.Context, tx *events.Commit, project int64, id string
 	return nil
 }
 
-// countQueues fills in how many items of queues are in each state. They are counted whenever a queue is read, by an index, and
-// not kept: each annotation would have to change the queue's row. Removed ones are not counted.
+// countQueues fills in how many items of queues are in each state, and how many are claimed. They are counted whenever a queue is read, by
+// indexes, and not kept: each annotation would have to change the queue's row. Removed ones are not counted.
 func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Queue) error {
 	byID, ids := map[string]*queue.Queue{}, []string{}
 	for _, q := range list {
@@ -279,11 +279,32 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 				}
 				return nil
 			})
+		if err == nil {
+			err = s.countHeld(ctx, project, byID, group)
+		}
 		if err != nil {
 			return sqldb.WrapError(s.db, err, "count items")
 		}
 	}
 	return nil
+}
+
+// countHeld fills in how many waiting items of a group of queues are claimed. Claims are few, and have an index of their own.
+func (s *Store) countHeld(ctx context.Context, project int64, byID map[string]*queue.Queue, group []string) error {
+	cond, args := s.db.AnyText("t.queue_id", 3, group)
+	return sqldb.Each(ctx, s.db, `SELECT t.queue_id, count(DISTINCT t.event_id)
+		FROM queue_turn t
+		JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
+		WHERE t.project_id = $1 AND t.state = 'claimed' AND t.expires_ms > $2 AND i.state = 'waiting' AND `+cond+`
+		GROUP BY t.queue_id`, append([]any{project, s.options.Now().UnixMilli()}, args...), func(scan func(...any) error) error {
+		var id string
+		var n int
+		err := scan(&id, &n)
+		if q := byID[id]; q != nil {
+			q.Counts.Held = n
+		}
+		return err
+	})
 }
 
 func queueOf(d Document) queue.Queue {

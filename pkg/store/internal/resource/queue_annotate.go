@@ -2,6 +2,8 @@ package resource
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -21,12 +23,61 @@ import (
 //  3. The event gets what changed of the agreed scores, then the turn and the item are stored.
 //
 // It is a request of the writer of the event's session. An annotator whose claim has run out may still answer.
-func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (queue.Item, error) {
+	size := len(a.Scores) + len(a.Comment)
+	return s.changeItem(ctx, "annotate item", projectID, id, eventID, size, func(it *queue.Item, now, _ int64) (json.RawMessage, *turn, error) {
+		patch, err := it.Annotate(a, now)
+		if err != nil {
+			return nil, nil, err
+		}
+		// The item has put the annotation in place of an earlier one of this person. No other row changes.
+		at := slices.IndexFunc(it.Annotations, func(given queue.Annotation) bool { return given.Annotator == a.Annotator })
+		return patch, &turn{event: eventID, state: turnAnnotated, Annotation: it.Annotations[at]}, nil
+	})
+}
+
+// WithdrawAnnotation takes back what an annotator said of an item, and gives the annotator a claim on it again. Scores on the event that are
+// no longer agreed on become null there.
+func (s *Store) WithdrawAnnotation(ctx context.Context, projectID int64, id string, eventID uuid.UUID, annotator string) (queue.Item, error) {
+	return s.changeItem(ctx, "withdraw annotation", projectID, id, eventID, 0, func(it *queue.Item, now, lease int64) (json.RawMessage, *turn, error) {
+		patch, err := it.Withdraw(annotator, now+lease)
+		it.Updated = now
+		claim := turn{event: eventID, state: turnClaimed, expires: now + lease, Annotation: queue.Annotation{Annotator: annotator, Created: now}}
+		return patch, &claim, err
+	})
+}
+
+// SettleItem stores what a person decides where annotators differ, in place of an earlier settlement, and its scores on the event.
+func (s *Store) SettleItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, decided queue.Settlement) (queue.Item, error) {
+	size := len(decided.Scores) + len(decided.Comment)
+	return s.changeItem(ctx, "settle item", projectID, id, eventID, size, func(it *queue.Item, now, _ int64) (json.RawMessage, *turn, error) {
+		decided.At, it.Updated = now, now
+		patch, err := it.Settle(decided)
+		return patch, nil, err
+	})
+}
+
+// UnsettleItem takes a settlement back. The scores on the event are those of the annotators again.
+func (s *Store) UnsettleItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID) (queue.Item, error) {
+	return s.changeItem(ctx, "take settlement back", projectID, id, eventID, 0, func(it *queue.Item, now, _ int64) (json.RawMessage, *turn, error) {
+		it.Updated = now
+		patch, err := it.Unsettle()
+		return patch, nil, err
+	})
+}
+
+// itemChange changes an item at a time in Unix milliseconds. It returns which members of its event's metrics change, nil if there are
+// none, and the turn that is stored with it, nil if none changes. lease is the queue's, in milliseconds.
+type itemChange func(it *queue.Item, now, lease int64) (patch json.RawMessage, t *turn, err error)
+
+// changeItem reads an item, changes it, and stores it and what changes of the scores on its event. size is about how many bytes the change
+// brings.
+func (s *Store) changeItem(ctx context.Context, op string, projectID int64, id string, eventID uuid.UUID, size int, change itemChange) (
 	item queue.Item, err error) {
-	size := int64(len(a.Scores) + len(a.Comment))
-	err = sqldb.WrapError(s.db, s.events.Change(ctx, projectID, eventID, size, func(ctx context.Context, tx *events.Commit) error {
+	err = sqldb.WrapError(s.db, s.events.Change(ctx, projectID, eventID, int64(size), func(ctx context.Context, tx *events.Commit) error {
 		// Before the event's row, as everywhere: whoever fills or claims takes the queue first as well.
-		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
+		d, err := queues.getForUpdate(ctx, tx, projectID, id)
+		if err != nil {
 			return err
 		}
 		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{eventID})
@@ -39,7 +90,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 			return queue.Missing(eventID)
 		}
 		now := s.options.Now().UnixMilli()
-		patch, err := it.Annotate(a, now)
+		patch, t, err := change(it, now, queueOf(d).Lease*1000) // the queue has seconds, rows have milliseconds
 		if err != nil {
 			return err
 		}
@@ -53,21 +104,22 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 				return err
 			}
 		}
-		// The item has put the annotation in place of an earlier one of this person. No other row changes.
-		for _, given := range it.Annotations {
-			if given.Annotator == a.Annotator {
-				if err := putTurn(ctx, tx, projectID, id, turn{event: eventID, state: turnAnnotated, Annotation: given}); err != nil {
-					return err
-				}
+		if t != nil {
+			if err := putTurn(ctx, tx, projectID, id, *t); err != nil {
+				return err
 			}
 		}
+		var settled any
+		if it.Settlement != nil {
+			settled = string(it.Settlement.Doc())
+		}
 		_, err = tx.Exec(ctx, `UPDATE queue_item
-			SET state = $4, slots = $5, scores = $6, updated_ms = $7
+			SET state = $4, slots = $5, scores = $6, updated_ms = $7, settled = $8
 			WHERE `+ofQueue+` AND event_id = $3`,
-			projectID, id, tx.ID(eventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated)
+			projectID, id, tx.ID(eventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated, settled)
 		item = it.Live(now)
 		return err
-	}), "annotate item")
+	}), op)
 	return item, err
 }
 

@@ -144,6 +144,106 @@ func (s *Store) claimOne(ctx context.Context, tx *events.Commit, project int64, 
 	return items[next].Live(now), true, nil
 }
 
+// OpenItem gives an annotator a claim on one item, or renews the one that the annotator has. Whoever has annotated it gets it without a claim,
+// with own, what was said then.
+func (s *Store) OpenItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string) (
+	item queue.Item, own *queue.Annotation, err error) {
+	err = s.ChangeDocs(ctx, 0, "claim item", func(ctx context.Context, tx *events.Commit) error {
+		own = nil
+		d, err := queues.getForUpdate(ctx, tx, projectID, id)
+		if err != nil {
+			return err
+		}
+		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{event})
+		if err != nil {
+			return err
+		}
+		it := items[event]
+		if it == nil || it.State == queue.Removed {
+			return queue.Missing(event)
+		}
+		now := s.options.Now().UnixMilli()
+		until := now + queueOf(d).Lease*1000
+		claimed, err := it.Claim(annotator, now, until)
+		if err != nil {
+			return err
+		}
+		for i := range it.Annotations {
+			if it.Annotations[i].Annotator == annotator {
+				own = &it.Annotations[i]
+			}
+		}
+		item = it.Live(now)
+		if !claimed {
+			return nil
+		}
+		return putTurn(ctx, tx, projectID, id, turn{event: event, state: turnClaimed, expires: until, Annotation: queue.Annotation{Annotator: annotator, Created: now}})
+	})
+	return item, own, err
+}
+
+// QueueProgress says how far an annotator is with a queue. It reads the items that wait, at most queue.MaxWaiting, and the turns of the
+// annotator.
+func (s *Store) QueueProgress(ctx context.Context, projectID int64, id, annotator string) (p queue.Progress, err error) {
+	_, err = sqldb.One(ctx, s.db, `SELECT
+			coalesce(sum(CASE WHEN state = 'annotated' THEN 1 ELSE 0 END), 0),
+			coalesce(sum(CASE WHEN state = 'skipped' THEN 1 ELSE 0 END), 0)
+		FROM queue_turn
+		WHERE `+ofQueue+` AND annotator = $3`, []any{projectID, id, annotator}, &p.Annotated, &p.Skipped)
+	if err == nil {
+		_, err = sqldb.One(ctx, s.db, `SELECT
+				coalesce(sum(CASE WHEN taken < slots THEN 1 ELSE 0 END), 0),
+				coalesce(sum(CASE WHEN taken >= slots THEN 1 ELSE 0 END), 0)
+			FROM (
+				SELECT i.slots, (
+					SELECT count(*)
+					FROM queue_turn t
+					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id AND t.annotator <> $3
+						AND (t.state = 'annotated' OR t.state = 'claimed' AND t.expires_ms > $4)) AS taken
+				FROM queue_item i
+				WHERE i.project_id = $1 AND i.queue_id = $2 AND i.state = 'waiting'
+					AND NOT EXISTS (
+						SELECT 1
+						FROM queue_turn t
+						WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
+							AND t.annotator = $3 AND t.state <> 'claimed')) AS mine`,
+			[]any{projectID, id, annotator, s.options.Now().UnixMilli()}, &p.Open, &p.Held)
+	}
+	return p, sqldb.WrapError(s.db, err, "count items")
+}
+
+// FindAnnotators says what each annotator of a queue has done, by name, a page of them, and counts all.
+func (s *Store) FindAnnotators(ctx context.Context, projectID int64, id string, limit, page int) (
+	list []queue.AnnotatorCounts, total int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	if _, err := queues.One(ctx, s.db, projectID, id); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "read queue")
+	}
+	if _, err = sqldb.One(ctx, s.db, `SELECT count(DISTINCT annotator) FROM queue_turn WHERE `+ofQueue, []any{projectID, id}, &total); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "count annotators")
+	}
+	err = sqldb.Each(ctx, s.db, `SELECT annotator,
+			sum(CASE WHEN state = 'annotated' THEN 1 ELSE 0 END),
+			sum(CASE WHEN state = 'skipped' THEN 1 ELSE 0 END),
+			sum(CASE WHEN state = 'claimed' AND expires_ms > $3 THEN 1 ELSE 0 END),
+			max(CASE WHEN state <> 'annotated' THEN 0 WHEN updated_ms > created_ms THEN updated_ms ELSE created_ms END)
+		FROM queue_turn
+		WHERE `+ofQueue+`
+		GROUP BY annotator
+		ORDER BY annotator LIMIT $4 OFFSET $5`,
+		[]any{projectID, id, s.options.Now().UnixMilli(), limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
+			var a queue.AnnotatorCounts
+			err := scan(&a.Annotator, &a.Annotated, &a.Skipped, &a.Held, &a.Last)
+			list = append(list, a)
+			return err
+		})
+	return list, total, sqldb.WrapError(s.db, err, "count annotations")
+}
+
 // dropItem deletes an item whose event is gone. Items go with their events; this is one that entered while its event was being
 // deleted.
 func dropItem(ctx context.Context, tx *events.Commit, project int64, id string, event uuid.UUID) error {

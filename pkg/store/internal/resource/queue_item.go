@@ -1,8 +1,10 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -38,6 +40,73 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 			return err
 		})
 	return events, total, sqldb.WrapError(s.db, err, "find items")
+}
+
+// FindDifferences lists the ids of the events of a queue whose annotators differ and that nobody has settled, or those that somebody has
+// settled, in the order in which they entered, a page of them, and counts all. Annotations are compared here, as scores are equal whose texts
+// are not. It has those of one event in memory at a time, and the ids that it finds.
+func (s *Store) FindDifferences(ctx context.Context, projectID int64, id string, d queue.Differences, limit, page int) (
+	list []string, total int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	if _, err := queues.One(ctx, s.db, projectID, id); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "read queue")
+	}
+	type place struct {
+		event uuid.UUID
+		pos   int64
+	}
+	var found []place
+	if d == queue.Settled {
+		err = sqldb.Each(ctx, s.db, `SELECT event_id, pos FROM queue_item WHERE `+ofQueue+` AND settled IS NOT NULL AND state <> 'removed'`,
+			[]any{projectID, id}, func(scan func(...any) error) error {
+				var p place
+				err := scan(sqldb.ScanID(&p.event), &p.pos)
+				found = append(found, p)
+				return err
+			})
+	} else {
+		var now place
+		var given []queue.Annotation
+		add := func() {
+			if queue.Differ(given) {
+				found = append(found, now)
+			}
+		}
+		err = sqldb.Each(ctx, s.db, `SELECT t.event_id, i.pos, t.doc
+			FROM queue_turn t
+			JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
+			WHERE t.project_id = $1 AND t.queue_id = $2 AND t.state = 'annotated' AND i.settled IS NULL AND i.state <> 'removed'
+			ORDER BY t.event_id`, []any{projectID, id}, func(scan func(...any) error) error {
+			var p place
+			var doc string
+			if err := scan(sqldb.ScanID(&p.event), &p.pos, &doc); err != nil {
+				return err
+			}
+			if p != now {
+				add()
+				now, given = p, given[:0]
+			}
+			var a queue.Annotation
+			a.Read(json.RawMessage(doc))
+			given = append(given, a)
+			return nil
+		})
+		add()
+	}
+	if err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "compare annotations")
+	}
+	slices.SortFunc(found, func(a, b place) int { return cmp.Compare(a.pos, b.pos) })
+	total = len(found)
+	from := min(limit*(page-1), total)
+	for _, p := range found[from:min(from+limit, total)] {
+		list = append(list, p.event.String())
+	}
+	return list, total, nil
 }
 
 // LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are gone since they were listed are left
@@ -77,19 +146,23 @@ func (s *Store) queueItems(
 	}
 	cond, args := c.AnyID("event_id", 3, events)
 	args = append([]any{project, id}, args...)
-	err := sqldb.Each(ctx, c, `SELECT event_id, state, needed, slots, scores, added_ms, updated_ms
+	err := sqldb.Each(ctx, c, `SELECT event_id, state, needed, slots, scores, added_ms, updated_ms, settled
 		FROM queue_item
 		WHERE `+ofQueue+` AND `+cond, args,
 		func(scan func(...any) error) error {
 			var it queue.Item
 			var state string
-			var scores *string
-			if err := scan(sqldb.ScanID(&it.EventID), &state, &it.Needed, &it.Slots, &scores, &it.Added, &it.Updated); err != nil {
+			var scores, settled *string
+			if err := scan(sqldb.ScanID(&it.EventID), &state, &it.Needed, &it.Slots, &scores, &it.Added, &it.Updated, &settled); err != nil {
 				return err
 			}
 			it.State = queue.State(state)
 			if scores != nil {
 				it.Scores = json.RawMessage(*scores)
+			}
+			if settled != nil {
+				s := queue.SettlementFrom(json.RawMessage(*settled))
+				it.Settlement = &s
 			}
 			items[it.EventID] = &it
 			return nil

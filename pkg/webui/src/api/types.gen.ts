@@ -19,6 +19,8 @@ export type AuditAction =
   | "provider.delete"
   | "provider.set"
   | "queue.delete"
+  | "queue.remove_annotation"
+  | "queue.remove_settlement"
   | "retention.set"
   | "run.delete"
   | "sample.delete"
