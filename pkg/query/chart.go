@@ -21,6 +21,17 @@ type Chart struct {
 	Zone        *time.Location // where days, weeks and months begin
 	Fill        bool           // also the buckets without events
 	MaxPoints   int            // bound of the answer; 0: MaxChartPoints
+	MaxGroups   int            // how many groups are shown; 0: MaxGroups
+	// Only are the groups that are shown, whatever their number; nil: the largest.
+	Only []string
+}
+
+// GroupLimit returns how many groups the chart shows.
+func (c *Chart) GroupLimit() int {
+	if c.MaxGroups > 0 {
+		return c.MaxGroups
+	}
+	return MaxGroups
 }
 
 // Limit returns how many points the answer may have.
@@ -156,7 +167,7 @@ func (p *ChartPlan) unitStart(unit int64) time.Time {
 
 // Bounds of a chart.
 const (
-	// MaxGroups is how many groups a chart shows, those with most events; the events of all
+	// MaxGroups is how many groups a chart shows at most, those with most events; the events of all
 	// others make up the group OtherGroup.
 	MaxGroups  = 50
 	OtherGroup = "other"
@@ -179,4 +190,5 @@ type ChartPoint struct {
 type ChartAnswer struct {
 	Points []ChartPoint
 	Total  int64
+	Joined bool // some groups are not shown: their events make up OtherGroup
 }

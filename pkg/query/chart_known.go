@@ -21,7 +21,7 @@ func (a *ChartSums) KeepsValues() bool { return a.keep }
 
 // PointsKey identifies the points of a bucket, but for its events and filters: points with the same key are the same.
 func (a *ChartSums) PointsKey() string {
-	return fmt.Sprintf("%s|%v|%s|%v|%q|%q", a.chart.Aggregation, a.chart.Bucket, a.chart.Zone, a.plan.totals, a.groupKey(), a.plan.metric.key())
+	return fmt.Sprintf("%s|%v|%s|%v|%q|%q|%s", a.chart.Aggregation, a.chart.Bucket, a.chart.Zone, a.plan.totals, a.groupKey(), a.plan.metric.key(), a.chart.onlyKey())
 }
 
 // Buckets returns the starts, in Unix milliseconds, of the buckets in which there may be events of a range of times, and of the bucket behind
@@ -80,7 +80,7 @@ func (a *ChartSums) JoinsGroups() bool {
 			names[k.name] = true
 		}
 	}
-	return len(names) > MaxGroups
+	return a.only == nil && len(names) > a.chart.GroupLimit()
 }
 
 // restoredUnits returns which units from one to another are of buckets that were restored; nil if none is.

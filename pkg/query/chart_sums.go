@@ -30,7 +30,8 @@ type ChartSums struct {
 	keep   bool            // values are needed one by one
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
 	cells  map[chartCellKey]*chartCell
-	kept   int // values kept
+	kept   int  // values kept
+	joined bool // some groups became OtherGroup
 	// By the start of a bucket: it has events that were added one by one; its points were restored.
 	single, restored map[int64]bool
 }
@@ -59,9 +60,15 @@ type chartCell struct {
 	finished *float64
 }
 
-// NewChartSums returns empty sums of a chart. only are the groups to keep apart, nil for all.
+// NewChartSums returns empty sums of a chart. only are the groups to keep apart, nil for those that the chart itself names, or all.
 func NewChartSums(c *Chart, plan *ChartPlan, only map[string]bool) *ChartSums {
 	_, keep := c.Aggregation.Quantile()
+	if only == nil && c.Only != nil {
+		only = make(map[string]bool, len(c.Only))
+		for _, g := range c.Only {
+			only[g] = true
+		}
+	}
 	return &ChartSums{
 		chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{},
 		single: map[int64]bool{}, restored: map[int64]bool{},
@@ -143,7 +150,7 @@ func (a *ChartSums) cell(unit int64, g chartGroup) (*chartCell, error) {
 // cellAt returns the cell of the bucket that begins at start, in Unix milliseconds.
 func (a *ChartSums) cellAt(start int64, g chartGroup) (*chartCell, error) {
 	if a.only != nil && !g.null && !a.only[g.name] {
-		g.name = OtherGroup
+		g.name, a.joined = OtherGroup, true
 	}
 	k := chartCellKey{start, g}
 	x := a.cells[k]
@@ -184,7 +191,7 @@ func (x *chartCell) join(how Aggregation, v float64) {
 
 // tooMany is the error of a chart with too many points.
 func (a *ChartSums) tooMany() error {
-	return fault.InvalidField("bucket", "the chart has more than %d points; take a longer bucket or a shorter date range", a.chart.Limit())
+	return tooManyPoints(a.chart.Limit())
 }
 
 // Result makes the answer of the cells, or passes err on.
@@ -197,14 +204,14 @@ func (a *ChartSums) Result(err error) (*ChartAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &ChartAnswer{Points: points}
+	answer := &ChartAnswer{Points: points, Joined: a.joined}
 	for i := range points {
 		answer.Total += points[i].Count
 	}
 	return answer, nil
 }
 
-// limitGroups joins all but the largest MaxGroups groups, by their events; ties go by name. With groups chosen before
+// limitGroups joins all but the largest groups, as many as the chart shows, by their events; ties go by name. With groups chosen before
 // (only) there is nothing to do: add has joined the others.
 func (a *ChartSums) limitGroups() {
 	sizes := map[string]int64{}
@@ -213,13 +220,14 @@ func (a *ChartSums) limitGroups() {
 			sizes[k.name] += x.n
 		}
 	}
-	if len(sizes) <= MaxGroups {
+	if len(sizes) <= a.chart.GroupLimit() {
 		return
 	}
+	a.joined = true
 	// Groups of the same size are told apart by name, so that the choice does not depend on the map.
 	names := slices.SortedFunc(maps.Keys(sizes), func(x, y string) int { return cmp.Or(cmp.Compare(sizes[y], sizes[x]), cmp.Compare(x, y)) })
 	large := map[string]bool{}
-	for _, g := range names[:MaxGroups] {
+	for _, g := range names[:a.chart.GroupLimit()] {
 		large[g] = true
 	}
 	var small []chartCellKey

@@ -42,6 +42,11 @@ func (r PageRule) Parse(limit, page json.RawMessage) (limitN, pageN int, err err
 	return limitN, pageN, err
 }
 
+// WholeNumber reads a whole number from 1 to highest; missing is the answer for nothing and null. Errors are fault.Invalid naming the field.
+func WholeNumber(raw json.RawMessage, field string, missing, highest int) (int, error) {
+	return whole(raw, field, missing, highest, false)
+}
+
 // whole reads a whole number from 1 to highest; missing is the answer for nothing and null.
 func whole(raw json.RawMessage, field string, missing, highest int, clamp bool) (int, error) {
 	if rawjson.Null(raw) {

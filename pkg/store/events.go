@@ -20,6 +20,7 @@ type EventStore interface {
 	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
 	SearchSessions(ctx context.Context, projectID int64, q query.SessionSearch) (*event.SessionSet, error)
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
+	Charts(ctx context.Context, projectID int64, set *query.ChartSet) (*query.ChartTable, error)
 	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
 	// See httpapi.Live.
 	Watch(ctx context.Context, projectID int64, session uuid.UUID) (event.Watch, error)

@@ -29,6 +29,10 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, err := s.Chart(ctx, p, &query.Chart{Bucket: query.Hour, Zone: time.UTC, Aggregation: query.Count})
 		return err
 	},
+	"Charts": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Charts(ctx, p, &query.ChartSet{Bucket: query.Hour, Zone: time.UTC, Series: []*query.Chart{{Aggregation: query.Count}}})
+		return err
+	},
 	"Values": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.Values(ctx, p, &query.ValueQuery{})
 		return err

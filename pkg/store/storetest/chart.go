@@ -29,6 +29,10 @@ var chartTests = []test{
 	{"Chart/sums of sessions are not counted twice", chartSessions},
 	{"Chart/true is 1 and false 0", chartBooleans},
 	{"Chart/runs", chartRuns},
+	{"Charts/of one range, beside the period before", chartsTogether},
+	{"Charts/the largest groups, the same before", chartsGroups},
+	{"Charts/one that cannot be answered leaves the others", chartsBroken},
+	{"Charts/all time begins with the first event", chartsAllTime},
 	{"Chart/every field and way, beside a plain sum", chartRandom},
 }
 
@@ -167,6 +171,153 @@ func chartTooManyGroups(e *env) {
 	c.MaxPoints = 2
 	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {
 		e.Errorf("three buckets where two are allowed: %v, want an error of kind Invalid", err)
+	}
+}
+
+// chartSet asks for several charts of one range and writes the answer as lines: one a row, with what there was before.
+func (e *env) chartSet(set *query.ChartSet) []string {
+	e.Helper()
+	set.Zone = time.UTC
+	t, err := e.s.Charts(e.ctx, e.project, set)
+	e.ok(err)
+	times := func(list []time.Time) string {
+		if len(list) == 0 {
+			return "none"
+		}
+		return fmt.Sprintf("%d from %s to %s", len(list), list[0].Format("2006-01-02T15:04"), list[len(list)-1].Format("2006-01-02T15:04"))
+	}
+	lines := []string{fmt.Sprintf("%s %s, before %s", t.Bucket, times(t.Times), times(t.Previous))}
+	values := func(list []query.SeriesValue) string {
+		text := ""
+		for _, v := range list {
+			value := "-"
+			if v.Value != nil {
+				value = fmt.Sprintf("%.9g", *v.Value)
+			}
+			text += fmt.Sprintf(" %s/%d", value, v.Count)
+		}
+		return text
+	}
+	for i, x := range t.Series {
+		lines = append(lines, fmt.Sprintf("%d: total %d, before %d", i, x.Total, x.Previous))
+		if x.Err != nil {
+			lines = append(lines, "error "+x.Err.Error())
+		}
+		for _, r := range x.Rows {
+			group := "-"
+			if r.Group != nil {
+				group = *r.Group
+			}
+			if r.Rest {
+				group += " (rest)"
+			}
+			lines = append(lines, group+values(r.Values)+" |"+values(r.Before))
+		}
+	}
+	return lines
+}
+
+func (e *env) wantCharts(set *query.ChartSet, want ...string) {
+	e.Helper()
+	for _, when := range []string{"rows", "segments"} {
+		if diff := cmp.Diff(want, e.chartSet(set)); diff != "" {
+			e.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+		e.ok(e.s.Seal(e.ctx))
+	}
+}
+
+// minutes is a range of minutes after noon.
+func minutes(from, to float64) (*float64, float64) {
+	first := noon + from*60_000
+	return &first, noon + to*60_000
+}
+
+func chartsTogether(e *env) {
+	e.put(
+		at(-2, "a", `{"n":1}`), at(-1.5, "b", `{"n":3}`), at(-1, "c", `{"n":5}`),
+		at(0, "d", `{"n":10}`), at(0.2, "e", `{"n":20}`), at(1.5, "f", `{"n":30}`), at(1.9, "g", `{}`),
+	)
+	tools := []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+	count, sum, median := e.chart("duration", "", "hour", "count"), e.chart("metadata.n", "", "hour", "sum"), e.chart("metadata.n", "", "hour", "median")
+	count.Filters = tools
+	set := &query.ChartSet{Bucket: query.Hour, Series: []*query.Chart{count, sum, median}, Previous: true}
+	// Two whole hours.
+	set.From, set.To = minutes(0, 119.9)
+	e.wantCharts(set, "hour 2 from 2026-01-02T12:00 to 2026-01-02T13:00, before 2 from 2026-01-02T10:00 to 2026-01-02T11:00",
+		"0: total 4, before 3", "- 2/2 2/2 | 2/2 1/1",
+		"1: total 3, before 3", "- 30/2 30/1 | 4/2 5/1",
+		"2: total 3, before 3", "- 15/2 30/1 | 2/2 5/1")
+	// The last two hours at half past one: the first and the last bucket are cut where those before are.
+	set.From, set.To = minutes(-30, 90)
+	e.wantCharts(set, "hour 3 from 2026-01-02T11:00 to 2026-01-02T13:00, before 3 from 2026-01-02T09:00 to 2026-01-02T11:00",
+		"0: total 3, before 3", "- 0/0 2/2 1/1 | 0/0 2/2 1/1",
+		"1: total 3, before 3", "- 0/0 30/2 30/1 | 0/0 4/2 5/1",
+		"2: total 3, before 3", "- -/0 15/2 30/1 | -/0 2/2 5/1")
+	// A part of a day: what was before is the same part of the day before.
+	set.From, set.To = minutes(10, 100)
+	set.Bucket = query.Day
+	set.Series = set.Series[:1]
+	e.wantCharts(set, "day 1 from 2026-01-02T00:00 to 2026-01-02T00:00, before 1 from 2026-01-01T00:00 to 2026-01-01T00:00",
+		"0: total 2, before 0", "- 2/2 | 0/0")
+}
+
+func chartsGroups(e *env) {
+	var all []event.Incoming
+	for i, k := range []string{"a", "a", "a", "b", "b", "c", "d"} {
+		all = append(all, at(0.1, fmt.Sprint("now", i), fmt.Sprintf(`{"n":%d,"k":%q}`, i, k)))
+	}
+	for i, k := range []string{"d", "d", "d", "c", "b", "e"} {
+		all = append(all, at(-0.9, fmt.Sprint("before", i), fmt.Sprintf(`{"n":%d,"k":%q}`, i, k)))
+	}
+	all = append(all, at(0.1, "none", `{"n":7}`))
+	e.put(all...)
+	for _, aggregation := range []string{"sum", "p50"} {
+		c := e.chart("metadata.n", "metadata.k", "hour", aggregation)
+		c.MaxGroups = 2
+		set := &query.ChartSet{Bucket: query.Hour, Series: []*query.Chart{c}, Previous: true}
+		set.From, set.To = minutes(0, 30)
+		want := []string{"hour 1 from 2026-01-02T12:00 to 2026-01-02T12:00, before 1 from 2026-01-02T11:00 to 2026-01-02T11:00", "0: total 8, before 6",
+			"a 3/3 | 0/0", "b 7/2 | 4/1", "other (rest) 11/2 | 11/5", "- 7/1 | 0/0"}
+		if aggregation == "p50" {
+			want = append(want[:2], "a 1/3 | -/0", "b 3.5/2 | 4/1", "other (rest) 5.5/2 | 2/5", "- 7/1 | -/0")
+		}
+		e.wantCharts(set, want...)
+	}
+}
+
+func chartsBroken(e *env) {
+	var all []event.Incoming
+	for i := range 30 {
+		all = append(all, at(float64(i)/60, fmt.Sprint("e", i), `{"n":1}`))
+	}
+	e.put(all...)
+	whole, broken := e.chart("metadata.n", "", "minute", "sum"), e.chart("metadata.n", "", "minute", "sum")
+	broken.MaxPoints = 10
+	set := &query.ChartSet{Bucket: query.Hour, Series: []*query.Chart{broken, whole}}
+	set.From, set.To = minutes(0, 59)
+	e.wantCharts(set, "hour 1 from 2026-01-02T12:00 to 2026-01-02T12:00, before none",
+		"0: total 30, before 0", "- 30/30 |", "1: total 30, before 0", "- 30/30 |")
+	set.Bucket = query.Minute
+	set.To = noon + 29*60_000
+	t, err := e.s.Charts(e.ctx, e.project, &query.ChartSet{From: set.From, To: set.To, Bucket: query.Minute, Zone: time.UTC, Series: set.Series})
+	e.ok(err)
+	if fault.Of(t.Series[0].Err) != fault.Invalid || len(t.Series[0].Rows) != 0 || t.Series[1].Err != nil || t.Series[1].Total != 30 {
+		e.Errorf("%v with %d rows, and %v with %d events; want an error of kind Invalid, and 30 events", t.Series[0].Err, len(t.Series[0].Rows), t.Series[1].Err, t.Series[1].Total)
+	}
+	set.From, set.To = new(float64), event.MaxMillis
+	if _, err := e.s.Charts(e.ctx, e.project, set); fault.Of(err) != fault.Invalid {
+		e.Errorf("minutes of all time: %v, want an error of kind Invalid", err)
+	}
+}
+
+func chartsAllTime(e *env) {
+	set := &query.ChartSet{Bucket: query.Auto, Series: []*query.Chart{e.chart("duration", "", "hour", "count")}, To: noon + 30*dayMillis}
+	e.wantCharts(set, "second 1 from 2026-02-01T12:00 to 2026-02-01T12:00, before none", "0: total 0, before 0", "- 0/0 |")
+	e.put(at(0, "a", `{}`), at(24, "b", `{}`))
+	got := e.chartSet(set)
+	if want := "6h 121 from 2026-01-02T12:00 to 2026-02-01T12:00, before none"; got[0] != want {
+		e.Errorf("%s, want %s", got[0], want)
 	}
 }
 

@@ -443,8 +443,40 @@ func describe(q *query.Search) string {
 	return fmt.Sprintf("sort %s ascending %v limit %d page %d from %v to %v after %v filters %s", q.Sort, q.Ascending, q.Limit, q.Page, at(q.From), at(q.To), q.After, filters)
 }
 
-// compareChart compares a chart, sums up to what the order of additions does to doubles.
+// compareChart compares a chart, and some others of one range that are asked for together.
 func (r *randomEvents) compareChart() {
+	c := r.randomChart()
+	set := query.ChartSet{From: c.From, To: noon + 40*dayMillis, Bucket: c.Bucket, Zone: time.UTC}
+	if c.To != nil {
+		set.To = *c.To
+	}
+	set.Previous = set.From != nil && !r.within && r.rand.IntN(2) == 0
+	for range 1 + r.rand.IntN(4) {
+		one := r.randomChart()
+		one.MaxGroups = r.rand.IntN(4)
+		set.Series = append(set.Series, one)
+	}
+	r.first(func() { r.compareChartOf(c) })
+	r.first(func() { r.compareChartsOf(&set) })
+}
+
+// compareChartsOf compares charts that are asked for together, sums up to what the order of additions does to doubles.
+func (r *randomEvents) compareChartsOf(set *query.ChartSet) {
+	r.Helper()
+	r.compared++
+	want, err := r.s.Charts(events.FromRows(r.ctx), r.project, set)
+	r.ok(err)
+	got, err := r.s.Charts(r.ctx, r.project, set)
+	r.ok(err)
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 0), cmpopts.EquateEmpty()); d != "" {
+		for _, c := range set.Series {
+			r.Logf("%s of %v by %v, %d groups: %s", c.Aggregation, c.Metric, c.Group, c.MaxGroups, describe(&c.Search))
+		}
+		r.Errorf("%d charts together from %v, previous %v (-rows +segments):\n%s", len(set.Series), set.From, set.Previous, d)
+	}
+}
+
+func (r *randomEvents) randomChart() *query.Chart {
 	metric, err := query.NewFieldReader(pick(r, "duration", "metadata.total_tokens", "metadata.cost", "metadata.n", "metrics.score", "metrics.ok", "config.temperature", "start_time"))
 	r.ok(err)
 	c := &query.Chart{Metric: metric, Bucket: pick(r, query.Hour, query.Day, query.Week), Zone: time.UTC, Search: r.search(),
@@ -455,9 +487,10 @@ func (r *randomEvents) compareChart() {
 		r.ok(err)
 		c.Group = &g
 	}
-	r.first(func() { r.compareChartOf(c) })
+	return c
 }
 
+// compareChartOf compares a chart, sums up to what the order of additions does to doubles.
 func (r *randomEvents) compareChartOf(c *query.Chart) {
 	r.Helper()
 	r.compared++

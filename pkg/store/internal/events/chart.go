@@ -51,12 +51,17 @@ func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (f
 	if from != nil {
 		return *from, nil
 	}
-	var first *float64
-	_, err := sqldb.One(ctx, s.db, `SELECT min(start_ms) FROM event WHERE project_id = $1`, []any{projectID}, &first)
+	first, err := s.firstStart(ctx, projectID)
 	if err != nil || first == nil {
 		return 0, err
 	}
 	return *first, nil
+}
+
+// firstStart returns when the first event of a project starts; nil if there is none.
+func (s *Store) firstStart(ctx context.Context, projectID int64) (first *float64, err error) {
+	_, err = sqldb.One(ctx, s.db, `SELECT min(start_ms) FROM event WHERE project_id = $1`, []any{projectID}, &first)
+	return first, err
 }
 
 // chart makes one pass. only are the groups to keep apart, nil for all. Rows are split by their spill column: those of which
@@ -169,7 +174,7 @@ func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Cha
 		WHERE g IS NOT NULL
 		GROUP BY g
 		ORDER BY count(*) DESC, g LIMIT %d`,
-		plan.Group, plan.Plan.Where, query.MaxGroups), b.Args(), func(scan func(...any) error) error {
+		plan.Group, plan.Plan.Where, c.GroupLimit()), b.Args(), func(scan func(...any) error) error {
 		var g *string
 		if err := scan(&g); err != nil {
 			return err
