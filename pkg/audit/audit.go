@@ -41,13 +41,14 @@ const (
 	CommentDelete       = "comment.delete"
 	AnnotationRemove    = "queue.remove_annotation"
 	SettlementRemove    = "queue.remove_settlement"
+	DashboardDelete     = "dashboard.delete"
 	SampleDelete        = "sample.delete" // of all sample sessions at once; has no target
 )
 
 // Actions lists all actions, sorted.
 func Actions() []string {
 	return []string{
-		ChartDelete, CommentDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
+		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,

@@ -6,6 +6,8 @@ package chart
 import (
 	"encoding/json"
 	"iter"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -14,8 +16,9 @@ import (
 
 // Bounds of a chart.
 const (
-	MaxName  = 200      // characters, also of owner_id
-	MaxBytes = 64 << 10 // of every other field: a chart is a question, no data
+	MaxName   = 200      // characters, also of owner_id
+	MaxSeries = 8        // beside the first
+	MaxBytes  = 64 << 10 // of every other field: a chart is a question, no data
 )
 
 // Chart is one. ID, Created and Updated are the store's to set.
@@ -30,9 +33,14 @@ type Chart struct {
 	DateRange   json.RawMessage `doc:"dateRange,omitzero"` // an object, or nil
 	Query       json.RawMessage `doc:"query"`              // an array of filters
 	OwnerID     *string         `doc:"owner_id,omitzero"`  // whose it is, as callers call people
+	Display     string          `doc:"display,omitzero"`   // how it is drawn; "": as lines
+	Series      json.RawMessage `doc:"series,omitzero"`    // an array of what is drawn beside the first, or nil
 	Created     int64           // Unix milliseconds
 	Updated     int64           // of the last change, Unix milliseconds; 0: there was none
 }
+
+// Displays are the ways in which a chart is drawn.
+var Displays = []string{"lines", "bars", "number"}
 
 var fields = rawjson.FieldsOf[Chart]()
 
@@ -70,6 +78,10 @@ func (c *Chart) Validate() error {
 		return fault.InvalidField("dateRange", "must be at most %d bytes", MaxBytes)
 	case len(c.Query) > MaxBytes:
 		return fault.InvalidField("query", "must be at most %d bytes", MaxBytes)
+	case len(c.Series) > MaxBytes:
+		return fault.InvalidField("series", "must be at most %d bytes", MaxBytes)
+	case c.Display != "" && !slices.Contains(Displays, c.Display):
+		return fault.InvalidField("display", "must be one of %s", strings.Join(Displays, ", "))
 	}
 	return nil
 }
@@ -87,12 +99,14 @@ type Update struct {
 	DateRange   json.RawMessage
 	Query       json.RawMessage
 	OwnerID     *string
+	Display     *string
+	Series      json.RawMessage
 }
 
 // Apply changes a chart by an update and completes it.
 func (c *Chart) Apply(u *Update) {
 	for _, field := range []struct{ to, from *string }{
-		{&c.Name, u.Name}, {&c.Metric, u.Metric}, {&c.Func, u.Func}, {&c.GroupBy, u.GroupBy}, {&c.Bucketing, u.Bucketing},
+		{&c.Name, u.Name}, {&c.Metric, u.Metric}, {&c.Func, u.Func}, {&c.GroupBy, u.GroupBy}, {&c.Bucketing, u.Bucketing}, {&c.Display, u.Display},
 	} {
 		if field.from != nil {
 			*field.to = *field.from
@@ -113,6 +127,13 @@ func (c *Chart) Apply(u *Update) {
 	}
 	if u.Query != nil {
 		c.Query = u.Query
+	}
+	switch {
+	case u.Series == nil:
+	case rawjson.Empty(u.Series):
+		c.Series = nil
+	default:
+		c.Series = u.Series
 	}
 	c.Complete()
 }

@@ -17,11 +17,11 @@ func TestStoredDocument(t *testing.T) {
 		{Chart{Query: json.RawMessage(`[]`)}, `{"name":"","metric":"","func":"","groupBy":"","bucketing":"","query":[]}`},
 		{Chart{
 			ID: "x", Name: text, Description: &text, Metric: text, Func: "average", GroupBy: text, Bucketing: "hour",
-			DateRange: json.RawMessage(`{ "relative" : "7d" }`), Query: json.RawMessage(`[ {"a":1.0}]`), OwnerID: &text, Created: 3, Updated: 4,
+			DateRange: json.RawMessage(`{ "relative" : "7d" }`), Query: json.RawMessage(`[ {"a":1.0}]`), OwnerID: &text, Display: "bars", Series: json.RawMessage(`[{ "metric":"cost"}]`), Created: 3, Updated: 4,
 		}, `{"name":"a \"quoted\" <text> & é\n","description":"a \"quoted\" <text> & é\n",` +
 			`"metric":"a \"quoted\" <text> & é\n","func":"average","groupBy":"a \"quoted\" <text> & é\n",` +
 			`"bucketing":"hour","dateRange":{ "relative" : "7d" },"query":[ {"a":1.0}],` +
-			`"owner_id":"a \"quoted\" <text> & é\n"}`},
+			`"owner_id":"a \"quoted\" <text> & é\n","display":"bars","series":[{ "metric":"cost"}]}`},
 		{Chart{Description: &empty, OwnerID: &empty, Query: json.RawMessage(`[]`)},
 			`{"name":"","description":"","metric":"","func":"","groupBy":"","bucketing":"","query":[],"owner_id":""}`},
 	} {

@@ -10,18 +10,20 @@ import (
 
 // SavedChart is what a chart is to show, kept under a name. Chart tells how to read it.
 type SavedChart struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Metric      string    `json:"metric"`    // the field summed up
-	Aggregation string    `json:"func"`      // such as average
-	GroupBy     string    `json:"groupBy"`   // a dotted field, or empty
-	Bucket      string    `json:"bucketing"` // such as hour
-	DateRange   Object    `json:"dateRange"` // as it was sent; a text stands under relative
-	Filters     []Filter  `json:"query"`
-	OwnerID     string    `json:"owner_id"`
-	CreatedAt   time.Time `json:"created_at"`
-	UpdatedAt   time.Time `json:"updated_at,omitzero"` // zero if it never changed
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Metric      string        `json:"metric"`    // the field summed up
+	Aggregation string        `json:"func"`      // such as average
+	GroupBy     string        `json:"groupBy"`   // a dotted field, or empty
+	Bucket      string        `json:"bucketing"` // such as hour
+	DateRange   Object        `json:"dateRange"` // as it was sent; a text stands under relative
+	Filters     []Filter      `json:"query"`
+	OwnerID     string        `json:"owner_id"`
+	Display     string        `json:"display"` // lines, bars or number; empty: lines
+	Series      []ChartSeries `json:"series"`  // what is drawn beside it
+	CreatedAt   time.Time     `json:"created_at"`
+	UpdatedAt   time.Time     `json:"updated_at,omitzero"` // zero if it never changed
 }
 
 // SavedChartInput is a chart to be saved, of which name and metric are required, or changed:
@@ -36,20 +38,24 @@ type SavedChartInput struct {
 	DateRange   *DateRange
 	Filters     []Filter
 	OwnerID     *string
+	Display     *string
+	Series      []ChartSeries
 }
 
 func (in *SavedChartInput) wire() any {
 	body := struct {
-		Name        *string  `json:"name,omitempty"`
-		Description *string  `json:"description,omitempty"`
-		Metric      *string  `json:"metric,omitempty"`
-		Aggregation *string  `json:"func,omitempty"`
-		GroupBy     *string  `json:"groupBy,omitempty"`
-		Bucket      *string  `json:"bucketing,omitempty"`
-		DateRange   any      `json:"dateRange,omitempty"`
-		Filters     []Filter `json:"query,omitzero"`
-		OwnerID     *string  `json:"owner_id,omitempty"`
-	}{in.Name, in.Description, in.Metric, in.Aggregation, in.GroupBy, in.Bucket, nil, in.Filters, in.OwnerID}
+		Name        *string       `json:"name,omitempty"`
+		Description *string       `json:"description,omitempty"`
+		Metric      *string       `json:"metric,omitempty"`
+		Aggregation *string       `json:"func,omitempty"`
+		GroupBy     *string       `json:"groupBy,omitempty"`
+		Bucket      *string       `json:"bucketing,omitempty"`
+		DateRange   any           `json:"dateRange,omitempty"`
+		Filters     []Filter      `json:"query,omitzero"`
+		OwnerID     *string       `json:"owner_id,omitempty"`
+		Display     *string       `json:"display,omitempty"`
+		Series      []ChartSeries `json:"series,omitzero"`
+	}{in.Name, in.Description, in.Metric, in.Aggregation, in.GroupBy, in.Bucket, nil, in.Filters, in.OwnerID, in.Display, in.Series}
 	if in.DateRange != nil {
 		if body.DateRange = in.DateRange.wire(); body.DateRange == nil {
 			body.DateRange = Object{}

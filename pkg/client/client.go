@@ -25,6 +25,7 @@ type Client struct {
 	Charts         *ChartService
 	Views          *ViewService
 	Comments       *CommentService
+	Dashboards     *DashboardService
 	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
@@ -168,6 +169,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Charts = &ChartService{c: c}
 	c.Views = &ViewService{c}
 	c.Comments = &CommentService{c}
+	c.Dashboards = &DashboardService{c}
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}

@@ -28,7 +28,7 @@
 //
 // Sessions, events and runs carry ids that the client makes, so they are the same ones when they
 // are sent again; updates and deletes say the same twice. Datasets, datapoints, configurations,
-// tools, metrics, charts, views, comments, queues, projects and keys get their ids from the server: their creation is tried again
+// tools, metrics, charts, views, comments, dashboards, queues, projects and keys get their ids from the server: their creation is tried again
 // only where it certainly has not happened, when there was no connection or the server answered
 // 408, 429 or 503.
 //

@@ -377,6 +377,53 @@ type ChartPoint struct {
 	Count  int       `json:"count"` // of events
 }
 
+// ChartSetQuery asks for several charts of one range, in the same buckets.
+type ChartSetQuery struct {
+	Series    []ChartSeries // 1 to 50
+	Filters   []Filter      // of all series, beside their own
+	DateRange DateRange     // up to now if it has no end, from the first event on if it has no beginning
+	Bucket    string        // as of a chart; auto by default
+	Timezone  string        // where days, weeks and months begin; UTC by default
+	Previous  bool          // also the period of the same length before the range, which has a beginning
+}
+
+// ChartSeries is one of several charts.
+type ChartSeries struct {
+	Name        string   `json:"name,omitempty"`
+	Metric      string   `json:"metric,omitempty"` // as of a ChartQuery, and so are the next ones
+	Aggregation string   `json:"aggregation,omitempty"`
+	GroupBy     string   `json:"groupBy,omitempty"`
+	Groups      int      `json:"groups,omitempty"` // how many groups are shown, at most 50; 50 if it is 0
+	Filters     []Filter `json:"filters,omitempty"`
+}
+
+// ChartSet is the answer to a ChartSetQuery: for each row of a series a value a bucket.
+type ChartSet struct {
+	Bucket   string        `json:"bucket"`           // the name of the bucket
+	Buckets  []time.Time   `json:"buckets"`          // when they begin
+	Previous []time.Time   `json:"previous_buckets"` // those that they are compared with
+	Series   []SeriesChart `json:"series"`
+}
+
+// SeriesChart is what came of one series: a row, or one a group.
+type SeriesChart struct {
+	Name          string      `json:"name"`
+	Rows          []SeriesRow `json:"rows"`
+	Total         int         `json:"total"` // events that entered
+	PreviousTotal int         `json:"previous_total"`
+	Error         string      `json:"error"` // why there are no rows; empty: there are
+}
+
+// SeriesRow has the values of a group by bucket; nil: no event has a value.
+type SeriesRow struct {
+	Group          *string    `json:"group"` // nil: the events without the field, or a series without groups
+	Other          bool       `json:"other"` // the row is that of all groups that are not shown
+	Values         []*float64 `json:"values"`
+	Counts         []int      `json:"counts"` // events that entered
+	Previous       []*float64 `json:"previous"`
+	PreviousCounts []int      `json:"previous_counts"`
+}
+
 // ValueQuery asks which values a field of events has.
 type ValueQuery struct {
 	Field     string // dotted path, such as config.model
@@ -428,6 +475,19 @@ func (s *EventService) Chart(ctx context.Context, q ChartQuery) (*Chart, error) 
 	setBool(v, "fill", q.Fill)
 	set(v, "timezone", q.Timezone)
 	return one[Chart](ctx, s.c, Request{Method: http.MethodGet, Path: "/v1/events/chart", Query: v, Repeatable: true})
+}
+
+// Charts reads several charts of one range.
+func (s *EventService) Charts(ctx context.Context, q ChartSetQuery) (*ChartSet, error) {
+	body := struct {
+		Series    []ChartSeries `json:"series"`
+		Filters   []Filter      `json:"filters,omitempty"`
+		DateRange any           `json:"dateRange,omitempty"`
+		Bucket    string        `json:"bucket,omitempty"`
+		Timezone  string        `json:"timezone,omitempty"`
+		Previous  bool          `json:"previous,omitempty"`
+	}{q.Series, q.Filters, q.DateRange.wire(), q.Bucket, q.Timezone, q.Previous}
+	return one[ChartSet](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/events/chart", Body: body, Repeatable: true})
 }
 
 // Schema returns the fields that events have. runID, if it is not empty, asks for those of the

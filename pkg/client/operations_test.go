@@ -39,6 +39,7 @@ var methods = map[string]string{
 	"searchEvents":          "Events.Search",
 	"exportEvents":          "Events.Export",
 	"chartEvents":           "Events.Chart",
+	"queryCharts":           "Events.Charts",
 	"listEventValues":       "Events.Values",
 	"getEventsSchema":       "Events.Schema",
 	"getEventOTLP":          "OTLP.Event",
@@ -141,6 +142,11 @@ var methods = map[string]string{
 	"getChart":           "Charts.Get",
 	"updateChart":        "Charts.Update",
 	"deleteChart":        "Charts.Delete",
+	"listDashboards":     "Dashboards.List",
+	"createDashboard":    "Dashboards.Create",
+	"getDashboard":       "Dashboards.Get",
+	"updateDashboard":    "Dashboards.Update",
+	"deleteDashboard":    "Dashboards.Delete",
 	"listViews":          "Views.List",
 	"createView":         "Views.Create",
 	"getView":            "Views.Get",
@@ -341,6 +347,7 @@ func TestOperations(t *testing.T) {
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
 			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"dashboards", useDashboards}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

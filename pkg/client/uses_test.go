@@ -274,6 +274,15 @@ func useEvents(t *testing.T, c *client.Client) {
 		Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "search"}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}, DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)}}))(t)
 	equal(t, "chart", *chart, client.Chart{Total: 1, Bucket: "day", Points: []client.ChartPoint{
 		{Bucket: start.Truncate(24 * time.Hour), Group: client.Ptr("search"), Value: client.Ptr(12.5), Count: 1}}})
+	set := must(c.Events.Charts(ctx, client.ChartSetQuery{Bucket: "day", Previous: true, DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)},
+		Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "search"}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}},
+		Series:  []client.ChartSeries{{Name: "calls", Aggregation: "count"}, {Metric: "duration", Aggregation: "sum", GroupBy: "event_name", Groups: 3}}}))(t)
+	day := len(set.Buckets) - 1 // the range may begin the day before
+	equal(t, "buckets", []any{set.Bucket, len(set.Previous), set.Buckets[day]}, []any{"day", len(set.Buckets), start.Truncate(24 * time.Hour)})
+	equal(t, "name of a series", set.Series[0].Name, "calls")
+	equal(t, "row", *set.Series[0].Rows[0].Values[day], 1.0)
+	equal(t, "row of a group", *set.Series[1].Rows[0].Group, "search")
+	equal(t, "value of a group", *set.Series[1].Rows[0].Values[day], 12.5)
 	values := must(c.Events.Values(ctx, client.ValueQuery{Field: "event_name", Prefix: "SEA", DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)}, Limit: 3,
 		Filters: []client.Filter{client.AnyOf([]client.Filter{{Field: "event_type", Operator: client.IsAnyOf, Value: []string{client.EventTool}}}, []client.Filter{{Field: client.FieldText, Operator: client.MatchesWords, Value: "nowhere"}})}}))(t)
 	equal(t, "values", values.Values, []client.ValueCount{{Value: "search", Count: 1}})
@@ -633,6 +642,30 @@ func useCharts(t *testing.T, c *client.Client) {
 		_, err := charts.Get(ctx, saved.ID)
 		isGone(t, "the chart", err)
 	}
+}
+
+func useDashboards(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	before := must(c.Dashboards.List(ctx, client.Page{}))(t).Total
+	chart := must(c.Charts.Create(ctx, client.SavedChartInput{Name: client.Ptr("calls"), Metric: client.Ptr("duration"), Display: client.Ptr("bars"),
+		Series: []client.ChartSeries{{Name: "slow", Metric: "duration", Aggregation: "p95"}}}))(t)
+	equal(t, "display", chart.Display, "bars")
+	equal(t, "series", chart.Series, []client.ChartSeries{{Name: "slow", Metric: "duration", Aggregation: "p95"}})
+	in := client.DashboardInput{Name: client.Ptr("all"), Layout: []client.Tile{{Chart: chart.ID, X: 6, Y: 1, Width: 6, Height: 4}}}
+	saved := must(c.Dashboards.Create(ctx, in))(t)
+	equal(t, "layout", saved.Layout, in.Layout)
+	equal(t, "charts", saved.Charts, []client.SavedChart{*chart})
+	saved = must(c.Dashboards.Update(ctx, saved.ID, client.DashboardInput{Name: client.Ptr("some")}))(t)
+	equal(t, "read", must(c.Dashboards.Get(ctx, saved.ID))(t), saved)
+	must(c.Dashboards.Create(ctx, in))(t)
+	list := must(c.Dashboards.List(ctx, client.Page{Limit: 1, Page: before + 1}))(t)
+	equal(t, "list", list.Items[0].Name, "some")
+	equal(t, "all", len(collect(t, c.Dashboards.All(ctx))), before+2)
+	check(t, c.Charts.Delete(ctx, chart.ID))
+	equal(t, "a chart that is gone", must(c.Dashboards.Get(ctx, saved.ID))(t).Charts, []client.SavedChart{})
+	check(t, c.Dashboards.Delete(ctx, saved.ID))
+	_, err := c.Dashboards.Get(ctx, saved.ID)
+	isGone(t, "the dashboard", err)
 }
 
 func useViews(t *testing.T, c *client.Client) {

@@ -68,6 +68,7 @@ var audited = map[string]auditRule{
 	"deleteComment":       {action: audit.CommentDelete, path: []string{"id", "comment"}},
 	"withdrawAnnotation":  {action: audit.AnnotationRemove, path: []string{"id", "event"}},
 	"unsettleQueueItem":   {action: audit.SettlementRemove, path: []string{"id", "event"}},
+	"deleteDashboard":     {action: audit.DashboardDelete, path: []string{"dashboard"}},
 	"deleteQueue":         {action: audit.QueueDelete, path: []string{"id"}},
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
 }

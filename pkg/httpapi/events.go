@@ -73,6 +73,26 @@ func (s *Server) chartEvents(c *call) error {
 	return c.answer(wire.AppendChart(nil, chart, answer))
 }
 
+// queryCharts answers several charts of one range.
+func (s *Server) queryCharts(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	in, err := wire.DecodeCharts(body, s.Now())
+	if err != nil {
+		return err
+	}
+	for _, one := range in.Set.Series {
+		one.Filters = query.InProject(one.Filters, c.project)
+	}
+	table, err := s.Store.Charts(c.ctx(), c.project.ID, &in.Set)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendCharts(nil, in, table))
+}
+
 // eventValues answers with the values of a field, most frequent first.
 func (s *Server) eventValues(c *call) error {
 	body, err := c.body()

@@ -8,6 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/comment"
 	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/dashboard"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/tool"
@@ -112,6 +113,30 @@ func (f *fake) UpdateView(_ context.Context, projectID int64, _ view.Update) (vi
 }
 
 func (f *fake) DeleteView(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) CreateDashboard(_ context.Context, projectID int64, v dashboard.Dashboard) (dashboard.Dashboard, error) {
+	return v, f.asked(projectID)
+}
+
+func (f *fake) FindDashboards(_ context.Context, projectID int64, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadDashboards(_ context.Context, projectID int64, _ []string) ([]dashboard.Dashboard, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) Dashboard(_ context.Context, projectID int64, _ string) (dashboard.Dashboard, error) {
+	return dashboard.Dashboard{}, f.asked(projectID)
+}
+
+func (f *fake) UpdateDashboard(_ context.Context, projectID int64, _ dashboard.Update) (dashboard.Dashboard, error) {
+	return dashboard.Dashboard{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteDashboard(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
 }
 

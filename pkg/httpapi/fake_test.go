@@ -41,6 +41,10 @@ type fake struct {
 	deleted   []uuid.UUID
 }
 
+func (f *fake) Charts(_ context.Context, projectID int64, _ *query.ChartSet) (*query.ChartTable, error) {
+	return nil, f.asked(projectID)
+}
+
 func (f *fake) Chart(_ context.Context, projectID int64, _ *query.Chart) (*query.ChartAnswer, error) {
 	f.projectID = projectID
 	return &query.ChartAnswer{}, f.err

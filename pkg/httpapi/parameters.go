@@ -52,6 +52,7 @@ var parameters = map[string][]string{
 	"listRuns":                  {"dataset_id", "dateRange", "limit", "name", "page", "run_ids", "sort_by", "sort_order", "status"},
 	"listTools":                 {"limit", "page"},
 	"listUsage":                 {"limit", "page"},
+	"listDashboards":            {"limit", "page"},
 	"listViews":                 {"limit", "page"},
 	"searchOTLP":                {"format"},
 	"updateDataset":             {"ids"},

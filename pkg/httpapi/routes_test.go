@@ -206,6 +206,10 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"field":"event_name"}`)
 			case "createChart", "updateChart":
 				body = strings.NewReader(`{"name":"x","metric":"duration"}`)
+			case "createDashboard", "updateDashboard":
+				body = strings.NewReader(`{"name":"x"}`)
+			case "queryCharts":
+				body = strings.NewReader(`{"series":[{}]}`)
 			case "createView", "updateView":
 				body = strings.NewReader(`{"name":"x","page":"sessions"}`)
 			case "createComment", "updateComment":

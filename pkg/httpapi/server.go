@@ -44,6 +44,8 @@ type Reader interface {
 	// Chart sums up the events that match. Filters on the project itself are the caller's to
 	// decide (query.InProject).
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
+	// Charts answers several charts of one range. Why one of them has no answer stands in its place, if that is for its caller to mend.
+	Charts(ctx context.Context, projectID int64, set *query.ChartSet) (*query.ChartTable, error)
 	// Values counts the values of a field among the newest events that match, a bounded number of them, which the
 	// answer tells. Filters on the project itself are the caller's to decide (query.InProject). It is a heavy read.
 	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
@@ -90,6 +92,7 @@ type Store interface {
 	Charts
 	Views
 	Comments
+	Dashboards
 	Queues
 	Runs
 	RunScores
@@ -198,6 +201,7 @@ var operations = []apiOperation{
 	{"exportEvents", http.MethodPost, []string{"/events/export"}, project.ScopeRead, (*Server).exportEvents},
 	{"searchOTLP", http.MethodPost, []string{"/events/otlp"}, project.ScopeRead, (*Server).searchOTLP},
 	{"getEventOTLP", http.MethodGet, []string{"/events/{id}/otlp"}, project.ScopeRead, (*Server).getEventOTLP},
+	{"queryCharts", http.MethodPost, []string{"/events/chart"}, project.ScopeRead, (*Server).queryCharts},
 	{"chartEvents", http.MethodGet, []string{"/events/chart"}, project.ScopeRead, (*Server).chartEvents},
 	{"listEventValues", http.MethodPost, []string{"/events/values"}, project.ScopeRead, (*Server).eventValues},
 	{"getEvent", http.MethodGet, []string{"/events/{id}"}, project.ScopeRead, (*Server).getEvent},

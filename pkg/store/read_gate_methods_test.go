@@ -126,9 +126,12 @@ var otherMethods = map[string][]string{
 		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments", "QueueProgress",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
 		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "Dashboard",
+		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadDashboards",
 	},
 	"lists definitions that people made": {
-		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
+		"FindBackfills", "FindCharts", "FindDashboards", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
@@ -153,6 +156,8 @@ var otherMethods = map[string][]string{
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
 		"ReleaseItem", "AnnotateItem", "OpenItem", "WithdrawAnnotation", "SettleItem", "UnsettleItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
 		"CreateView", "UpdateView", "DeleteView", "CreateComment", "UpdateComment", "DeleteComment",
+		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
+		"CreateView", "UpdateView", "DeleteView", "CreateDashboard", "UpdateDashboard", "DeleteDashboard",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/comment"
 	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/dashboard"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -40,6 +41,7 @@ type ResourceStore interface {
 	RunStore
 	ToolStore
 	ViewStore
+	DashboardStore
 }
 
 // AuditStore holds the audit log.
@@ -303,4 +305,15 @@ type ViewStore interface {
 	View(ctx context.Context, projectID int64, id string) (view.View, error)
 	UpdateView(ctx context.Context, projectID int64, u view.Update) (v view.View, err error)
 	DeleteView(ctx context.Context, projectID int64, id string) error
+}
+
+// DashboardStore holds dashboards.
+type DashboardStore interface {
+	// See httpapi.Dashboards.
+	CreateDashboard(ctx context.Context, projectID int64, d dashboard.Dashboard) (dashboard.Dashboard, error)
+	FindDashboards(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
+	LoadDashboards(ctx context.Context, projectID int64, ids []string) ([]dashboard.Dashboard, error)
+	Dashboard(ctx context.Context, projectID int64, id string) (dashboard.Dashboard, error)
+	UpdateDashboard(ctx context.Context, projectID int64, u dashboard.Update) (d dashboard.Dashboard, err error)
+	DeleteDashboard(ctx context.Context, projectID int64, id string) error
 }

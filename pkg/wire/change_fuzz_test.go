@@ -108,6 +108,13 @@ func FuzzChanges(f *testing.F) {
 		valid("chart", err, func() []byte { return c.Doc() })
 		cu, err := wire.DecodeSavedChartUpdate(body, "1", fuzzTime)
 		valid("change of a chart", err, func() []byte { c.Apply(&cu); return c.Doc() })
+		db, err := wire.DecodeDashboard(body)
+		valid("dashboard", err, func() []byte { return db.Doc() })
+		dbu, err := wire.DecodeDashboardUpdate(body, "1")
+		valid("change of a dashboard", err, func() []byte { db.Apply(&dbu); return db.Doc() })
+		if in, err := wire.DecodeCharts(body, fuzzTime); err == nil && len(in.Names) != len(in.Set.Series) {
+			t.Errorf("%d names of %d charts: %q", len(in.Names), len(in.Set.Series), body)
+		}
 		vw, err := wire.DecodeView(body)
 		valid("view", err, func() []byte { return vw.Doc() })
 		vu, err := wire.DecodeViewUpdate(body, "1")

@@ -128,6 +128,9 @@ func zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
+// bucketTime is how the beginning of a bucket is written, with the offset of its zone.
+const bucketTime = "2006-01-02T15:04:05.000Z07:00"
+
 // AppendChart writes a chart's answer: {"events": [{"bucket", "group", "value", "count"}],
 // "totalEvents", "bucket"}; the last is the name of the bucket, which auto has chosen. A point has a group only where c asks for groups; it is null for events without the field. A bucket
 // is the time at which it begins, in the chart's zone.
@@ -139,7 +142,7 @@ func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessa
 		}
 		p := &a.Points[i]
 		var b rawjson.Builder
-		b.String("bucket", p.Start.Format("2006-01-02T15:04:05.000Z07:00"))
+		b.String("bucket", p.Start.Format(bucketTime))
 		switch {
 		case c.Group == nil:
 		case p.Group == nil:

@@ -2,11 +2,13 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/chart"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -25,7 +27,7 @@ func DecodeSavedChart(body []byte, now time.Time) (chart.Chart, error) {
 }
 
 // savedChartFields are the fields of a chart that may be set.
-var savedChartFields = []string{"name", "description", "metric", "func", "groupBy", "bucketing", "dateRange", "query", "owner_id"}
+var savedChartFields = []string{"name", "description", "metric", "func", "groupBy", "bucketing", "dateRange", "query", "owner_id", "display", "series"}
 
 // DecodeSavedChartUpdate reads the body of an update of the chart with an id.
 func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update, error) {
@@ -61,6 +63,10 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 		case "query":
 			// Checked when the chart is saved, and not only when it is drawn.
 			u.Query, err = readFilters(raw)
+		case "display":
+			err = setTextPointer(&u.Display, raw)
+		case "series":
+			u.Series, err = readSavedSeries(raw)
 		case "owner_id":
 			err = setTextPointer(&u.OwnerID, raw)
 		// What answers show and nobody can set.
@@ -125,6 +131,22 @@ func readFilters(raw json.RawMessage) (json.RawMessage, error) {
 	list = append(list, ']')
 	_, err := query.ParseFilters(list, "")
 	return list, err
+}
+
+// readSavedSeries checks what a saved chart draws beside the first series, by the names of several charts (DecodeCharts).
+func readSavedSeries(raw json.RawMessage) (json.RawMessage, error) {
+	if rawjson.KindOf(raw) != '[' {
+		return nil, wrong("an array", raw)
+	}
+	for i, one := range rawjson.Array(raw) {
+		if i == chart.MaxSeries {
+			return nil, fault.New(fault.Invalid, "must be at most %d", chart.MaxSeries)
+		}
+		if _, _, err := decodeSeries(one, nil); err != nil {
+			return nil, fault.In(fmt.Sprintf("[%d]", i), err)
+		}
+	}
+	return slices.Clone(raw), nil
 }
 
 // AppendSavedChart appends a saved chart as answers show it.

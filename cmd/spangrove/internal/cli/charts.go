@@ -18,6 +18,8 @@ func (a *app) charts() *cobra.Command {
 		text("bucket", "bucketing", "auto, second, minute, hour, day, week or month, or a step such as 10m"),
 		value("date-range", "dateRange", `which events, such as {"relative": "7d"}`),
 		value("filters", "query", "filters as JSON, or @FILE"),
+		text("display", "display", "how it is drawn: lines, bars or number"),
+		value("series", "series", `what is drawn beside it, such as [{"metric": "duration", "aggregation": "p95"}], or @FILE`),
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("charts", "Charts: questions about events that are kept under a name",

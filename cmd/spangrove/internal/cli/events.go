@@ -60,6 +60,7 @@ func (a *app) events() *cobra.Command {
 			spangrove events search --filter 'inputs.question contains refund' --filter 'error exists' --since 7d
 			spangrove events search --type model --filter 'metadata.total_tokens > 1000' --fields config.model,metadata.total_tokens`),
 		a.eventChart(),
+		a.eventCharts(),
 		a.eventValues(),
 		a.schema("schema", "List the fields that events have, by which they can be searched, charted and shown", `
 			spangrove events schema

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -116,6 +118,95 @@ func (a *app) eventChart() *cobra.Command {
 	cmd.Flags().BoolVar(&experiments, "experiments", false, "only events of experiment runs")
 	choice.flags(cmd)
 	return cmd
+}
+
+// eventCharts asks for several charts of one range, and shows a line for each value.
+func (a *app) eventCharts() *cobra.Command {
+	var b *requestBody
+	cmd := command("charts", "Sum up several fields of events over one range of time", `
+		spangrove events charts --series '[{"name": "cost", "metric": "cost", "aggregation": "sum", "groupBy": "config.model"}]' --date-range '"7d"' --previous true
+		spangrove events charts --file charts.yaml --output jsonl`,
+		func(ctx context.Context, _ []string) error {
+			body, err := b.build()
+			if err != nil {
+				return err
+			}
+			r := post("/v1/events/chart", body)
+			r.Repeatable = true
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			for _, s := range rawjson.Array(rawjson.Get(answer, "series")) {
+				if text := rawjson.Get(s, "error"); text != nil {
+					a.remark("series %s: %s", cell(rawjson.Get(s, "name")), cell(text))
+				}
+			}
+			columns := []column{
+				{title: "series", path: "series"},
+				{title: "bucket", path: "bucket", whole: true},
+				{title: "group", path: "group"},
+				{title: "value", path: "value", show: rounded, right: true},
+				{title: "events", path: "count", right: true},
+			}
+			if rawjson.Get(answer, "previous_buckets") != nil {
+				columns = append(columns, column{title: "before", path: "previous", show: rounded, right: true})
+			}
+			return a.fields(chartLines(answer), columns)
+		})
+	b = bodyOf(cmd,
+		value("series", "series", "1 to 50 charts, each with name, metric, aggregation, groupBy, groups and filters, or @FILE"),
+		value("filters", "filters", "filters of all of them, or @FILE"),
+		value("date-range", "dateRange", `which events, such as {"relative": "7d"} or "7d"`),
+		text("bucket", "bucket", "auto, second, minute, hour, day, week or month, or a step such as 10m; auto if left out"),
+		text("timezone", "timezone", "where days, weeks and months begin, such as Europe/Berlin; UTC if left out"),
+		yesNo("previous", "previous", "also the period of the same length before"),
+	)
+	return cmd
+}
+
+// chartLines makes an object of each value of an answer.
+func chartLines(answer json.RawMessage) json.RawMessage {
+	buckets := slices.Collect(values(rawjson.Get(answer, "buckets")))
+	var lines []json.RawMessage
+	for i, s := range rawjson.Array(rawjson.Get(answer, "series")) {
+		name := rawjson.Get(s, "name")
+		if name == nil {
+			name = rawjson.AppendString(nil, strconv.Itoa(i+1))
+		}
+		for _, row := range rawjson.Array(rawjson.Get(s, "rows")) {
+			columns := map[string][]json.RawMessage{}
+			for to, from := range map[string]string{"value": "values", "count": "counts", "previous": "previous"} {
+				columns[to] = slices.Collect(values(rawjson.Get(row, from)))
+			}
+			for at, bucket := range buckets {
+				var b rawjson.Builder
+				b.Raw("series", name)
+				b.Raw("bucket", bucket)
+				if group := rawjson.Get(row, "group"); group != nil {
+					b.Raw("group", group)
+				}
+				for _, to := range []string{"value", "count", "previous"} {
+					if at < len(columns[to]) {
+						b.Raw(to, columns[to][at])
+					}
+				}
+				lines = append(lines, b.Bytes())
+			}
+		}
+	}
+	return array(lines)
+}
+
+// values walks over the elements of an array.
+func values(list json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		for _, v := range rawjson.Array(list) {
+			if !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 // eventValues lists the values of a field of events.

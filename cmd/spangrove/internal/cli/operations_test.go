@@ -21,7 +21,7 @@ var verbs = map[string]string{
 	"createEvent": "events create", "createModelEvent": "events create", "getEvent": "events get", "updateEventById": "events update", "deleteEvent": "events delete",
 	"createEventBatch": "events batch", "createEventBatchLenient": "events import", "createModelEventBatch": "events batch",
 	"searchEvents": "events search", "listEvents": "events list", "exportEvents": "events export", "searchOTLP": "events export", "getEventOTLP": "events export",
-	"getEventsSchema": "events schema", "chartEvents": "events chart", "listEventValues": "events values", "updateEvent": "events update",
+	"getEventsSchema": "events schema", "chartEvents": "events chart", "queryCharts": "events charts", "listEventValues": "events values", "updateEvent": "events update",
 	"otlpTraces": "events import", "otlpLogs": ": instrumentations send them", "otlpMetrics": ": instrumentations send them",
 
 	"listConfigurations": "configurations list", "createConfiguration": "configurations create", "getConfiguration": "configurations get",
@@ -49,6 +49,7 @@ var verbs = map[string]string{
 	"getRunsSchema": "runs schema", "getRunSchema": "runs schema",
 
 	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",
+	"listDashboards": "dashboards list", "createDashboard": "dashboards create", "getDashboard": "dashboards get", "updateDashboard": "dashboards update", "deleteDashboard": "dashboards delete",
 	"listViews": "views list", "createView": "views create", "getView": "views get", "updateView": "views update", "deleteView": "views delete",
 	"listComments": "comments list", "createComment": "comments create", "updateComment": "comments update", "deleteComment": "comments delete",
 	"listProjectCharts": "charts list", "createProjectChart": "charts create", "getProjectChart": "charts get", "updateProjectChart": "charts update", "deleteProjectChart": "charts delete",

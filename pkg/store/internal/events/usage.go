@@ -228,6 +228,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		"chart",
 		"saved_view",
 		"event_comment",
+		"dashboard",
 		"run",
 		"metric",
 		"provider",

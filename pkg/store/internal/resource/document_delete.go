@@ -106,6 +106,7 @@ var documentTables = []struct{ table, key string }{
 	{"chart", "id"},
 	{"saved_view", "id"},
 	{"event_comment", "id"},
+	{"dashboard", "id"},
 	{"run", "id"},
 	{"metric", "id"},
 	{"metric_version", "metric_id, number"},

@@ -4,6 +4,7 @@ export type AuditAction =
   | "chart.delete"
   | "comment.delete"
   | "configuration.delete"
+  | "dashboard.delete"
   | "datapoint.delete"
   | "dataset.delete"
   | "dataset.remove_datapoint"
