@@ -1,37 +1,26 @@
 package provider
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/seal"
 )
 
-// Box seals keys of providers, with AES-256-GCM. What it seals opens only for the same project,
+// Box seals keys of providers. What it seals opens only for the same project,
 // name, type and address: a row of the database that is copied or changed reveals no key.
-type Box struct{ aead cipher.AEAD }
+type Box struct{ box *seal.Box }
 
 // MinSecret is how many bytes a secret must have at least.
-const MinSecret = 32
+const MinSecret = seal.MinSecret
 
 // NewBox makes a box of a secret, which must be random: nothing makes it harder to guess.
 func NewBox(secret []byte) (*Box, error) {
-	if len(secret) < MinSecret {
-		return nil, fmt.Errorf("must have at least %d characters, not %d", MinSecret, len(secret))
-	}
-	key := sha256.Sum256(append([]byte("spangrove provider keys\n"), secret...))
-	block, err := aes.NewCipher(key[:])
+	box, err := seal.New(secret, "spangrove provider keys")
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, err
-	}
-	return &Box{aead}, nil
+	return &Box{box}, nil
 }
 
 func binding(projectID int64, p *Provider) []byte {
@@ -40,9 +29,7 @@ func binding(projectID int64, p *Provider) []byte {
 
 // Seal puts key into the provider.
 func (b *Box) Seal(projectID int64, p *Provider, key string) {
-	nonce := make([]byte, b.aead.NonceSize())
-	_, _ = rand.Read(nonce) // never fails
-	p.SealedKey = b.aead.Seal(nonce, nonce, []byte(key), binding(projectID, p))
+	p.SealedKey = b.box.Seal(key, binding(projectID, p))
 }
 
 // Open returns the provider's key, empty if it has none. fault.Conflict if it was sealed with
@@ -51,11 +38,8 @@ func (b *Box) Open(projectID int64, p *Provider) (string, error) {
 	if p.SealedKey == nil {
 		return "", nil
 	}
-	n := b.aead.NonceSize()
-	if len(p.SealedKey) > n {
-		if key, err := b.aead.Open(nil, p.SealedKey[:n], p.SealedKey[n:], binding(projectID, p)); err == nil {
-			return string(key), nil
-		}
+	if key, ok := b.box.Open(p.SealedKey, binding(projectID, p)); ok {
+		return key, nil
 	}
 	return "", fault.New(
 		fault.Conflict,

@@ -3,7 +3,6 @@ package llm
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/config/configopaque"
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
@@ -147,7 +147,7 @@ func (c *Config) Validate() error {
 	if _, ok := c.Providers[c.DefaultProvider]; c.DefaultProvider != "" && !ok {
 		return fmt.Errorf("default_provider: no provider %q", c.DefaultProvider)
 	}
-	if _, err := parseNetworks(c.AllowAddresses); err != nil {
+	if _, err := egress.Networks(c.AllowAddresses); err != nil {
 		return fmt.Errorf("allow_addresses: %w", err)
 	}
 	if _, err := price.ReadFile(c.PriceFile); err != nil {
@@ -249,22 +249,6 @@ func words(list []string) (out []string) {
 		}
 	}
 	return out
-}
-
-// parseNetworks reads networks, and addresses as networks of one.
-func parseNetworks(list []string) (networks []netip.Prefix, err error) {
-	for _, s := range words(list) {
-		n, err := netip.ParsePrefix(s)
-		if a, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
-			a = a.Unmap()
-			n, err = netip.PrefixFrom(a, a.BitLen()), nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1", s)
-		}
-		networks = append(networks, n.Masked())
-	}
-	return networks, nil
 }
 
 // fold returns the form in which names of providers are compared.

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/price"
@@ -238,13 +239,13 @@ func (p *endpoint) classify(err error) (*failure, time.Duration) {
 		}
 		return &failure{ProviderFailed, status.temporary(),
 			fmt.Sprintf("The provider %s %s", p.name, sentence(status.Error()))}, status.after
-	case unreachable(err):
+	case egress.Unreachable(err):
 		return p.unreachable(err), 0
 	case errors.Is(err, errRefused):
 		return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s", p.name, sentence(reason(err)))}, 0
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{Timeout, true, fmt.Sprintf("The provider %s did not answer within %s.", p.name, p.cfg.Timeout)}, 0
-	case brokeOff(err):
+	case egress.BrokeOff(err):
 		return &failure{ProviderFailed, true, fmt.Sprintf("The connection to the provider %s broke off.", p.name)}, 0
 	default:
 		return &failure{ProviderFailed, true,
@@ -265,8 +266,8 @@ func (p *endpoint) unreachable(err error) *failure {
 		p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name),
 			zap.Error(err))
 	}
-	if u, parsed := url.Parse(p.cfg.BaseURL); parsed == nil && p.cfg.ProxyURL == "" && errors.Is(err, errAddress) {
-		if literal, ok := literalOf(u.Hostname()); ok && !public(literal) {
+	if u, parsed := url.Parse(p.cfg.BaseURL); parsed == nil && p.cfg.ProxyURL == "" && errors.Is(err, egress.ErrAddress) {
+		if literal, ok := egress.Literal(u.Hostname()); ok && !egress.Public(literal) {
 			return &failure{ProviderFailed, false,
 				fmt.Sprintf("The provider %s was not asked: %s is not on the public Internet; %s.", p.name, u.Hostname(), howToAllow)}
 		}

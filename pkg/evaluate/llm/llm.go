@@ -28,6 +28,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -82,7 +83,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 		deps.Secret = make([]byte, 32)
 		_, _ = rand.Read(deps.Secret) // never fails
 	}
-	networks, err := parseNetworks(cfg.AllowAddresses)
+	networks, err := egress.Networks(cfg.AllowAddresses)
 	if err != nil {
 		return nil, err
 	}

@@ -1,18 +1,16 @@
 package llm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -20,69 +18,28 @@ import (
 // number of tokens needs.
 const maxAnswerBytes = 2 << 20
 
-// outbound is how providers are asked. It connects to public addresses and to those that the
-// operator allows, judged by the address that a name has resolved to when the connection is made,
-// and sends nothing without TLS to public ones. It follows no redirect, reads no more of an answer
-// than its bound, and uses no proxy of the environment, which would connect in its stead.
-//
-// To judge the name before the call would not do: it may resolve to another address a moment later (DNS rebinding).
+// outbound is how providers are asked. It connects where its guard lets it, follows no redirect, and reads no more of an
+// answer than its bound.
 type outbound struct {
 	transport *http.Transport
-	allowed   []netip.Prefix
+	guard     egress.Guard
 }
 
 // newOutbound returns an outbound; the networks are allowed in addition to public addresses.
 func newOutbound(allowed []netip.Prefix) *outbound {
-	o := &outbound{allowed: allowed}
-	dialer := &net.Dialer{Timeout: 10 * time.Second, ControlContext: o.control}
-	o.transport = &http.Transport{
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        90 * time.Second,
-		MaxIdleConnsPerHost:    maxConcurrency,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
+	o := &outbound{guard: egress.Guard{Allowed: allowed}}
+	o.transport = o.guard.Transport()
+	o.transport.MaxIdleConnsPerHost = maxConcurrency
 	return o
 }
 
-// errRefused is the cause of all refusals to go on, which no retry changes; errAddress that of all
-// refusals to connect.
-var (
-	errRefused = errors.New("refused")
-	errAddress = errors.New("address refused")
-)
-
-// plain marks the context of a request without TLS.
-type plain struct{}
-
-// control judges the address of a connection that is about to be made. The dialer calls it for each address that it
-// tries. Errors are errAddress.
-func (o *outbound) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %q is not an address", errAddress, address)
-	}
-	a := ap.Addr().Unmap().WithZone("")
-	if within(o.allowed, a) {
-		return nil
-	}
-	if !public(a) {
-		return fmt.Errorf("%w: the address %s is not public, and not in allow_addresses", errAddress, a)
-	}
-	if ctx.Value(plain{}) != nil {
-		return fmt.Errorf("%w: http:// to the public address %s would show the key and the data to others; use https://", errAddress, a)
-	}
-	return nil
-}
+// errRefused is the cause of all refusals to go on, which no retry changes.
+var errRefused = errors.New("refused")
 
 // RoundTrip implements http.RoundTripper. Redirects, and answers with a status of 400 and more, are errors: so the client of
 // each API hands on the same error, whatever it would make of the answer.
 func (o *outbound) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" {
-		r = r.WithContext(context.WithValue(r.Context(), plain{}, true))
-	}
-	res, err := o.transport.RoundTrip(r)
+	res, err := o.transport.RoundTrip(egress.Mark(r))
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -15,26 +14,11 @@ import (
 
 	"go.opentelemetry.io/collector/config/configopaque"
 
+	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
-
-func TestPublic(t *testing.T) {
-	t.Parallel()
-	for s, want := range map[string]bool{
-		"8.8.8.8": true, "104.18.6.192": true, "2606:4700::6812:6c0": true, "172.32.0.1": true,
-		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false,
-		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "240.0.0.1": false,
-		"::": false, "::1": false, "fe80::1": false, "fc00::1": false, "fd12::1": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false,
-		"64:ff9b::7f00:1": false, "64:ff9b:1::7f00:1": false, "::ffff:0:8.8.8.8": false, "4000::1": false, "1000::1": false, "2620:4f:8000::1": false, "3fff::1": false,
-		"192.31.196.1": false, "192.52.193.1": false, "192.175.48.1": false, "192.0.0.9": false, "168.63.129.16": false, "2a00:1450:4001:82a::200e": true, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false,
-	} {
-		if got := public(netip.MustParseAddr(s).Unmap()); got != want {
-			t.Errorf("%s is public: %t", s, got)
-		}
-	}
-}
 
 // TestAddresses asks servers that really listen, by address and by a name that resolves to this
 // machine.
@@ -56,7 +40,7 @@ func TestAddresses(t *testing.T) {
 		{"http://2130706433:" + port, nil, ""}, // 127.0.0.1 to some resolvers; refused, or not found
 		{"http://0.0.0.0:" + port, nil, "0.0.0.0 is not public"},
 	} {
-		networks, err := parseNetworks(tt.allowed)
+		networks, err := egress.Networks(tt.allowed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +55,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s was reached", tt.url)
 		case tt.refused == "" && tt.allowed != nil && err != nil:
 			t.Errorf("%s: %v", tt.url, err)
-		case tt.refused != "" && (!errors.Is(err, errAddress) || !strings.Contains(err.Error(), tt.refused)):
+		case tt.refused != "" && (!errors.Is(err, egress.ErrAddress) || !strings.Contains(err.Error(), tt.refused)):
 			t.Errorf("%s: %v, want %q", tt.url, err, tt.refused)
 		}
 	}
@@ -104,7 +88,7 @@ func TestNobodyIsToldOfTheNetwork(t *testing.T) {
 		e := newTest(t, Provider{BaseURL: p.url, Model: "m", Retries: -1}, nil)
 		if p.resolved != "" { // as if a resolver had said so
 			e.named["judge"].route.out.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-				if err := e.outbound.control(ctx, network, p.resolved, nil); err != nil {
+				if err := e.outbound.guard.Control(ctx, network, p.resolved, nil); err != nil {
 					return nil, &net.OpError{Op: "dial", Err: err}
 				}
 				return (&net.Dialer{}).DialContext(ctx, network, p.resolved)
@@ -160,30 +144,15 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// TestRebinding judges what a name has resolved to, each time that a connection is made.
-func TestRebinding(t *testing.T) {
-	t.Parallel()
-	o := newOutbound(nil)
-	for address, want := range map[string]string{
-		"93.184.215.14:443": "", "127.0.0.1:443": "is not public", "[::1]:443": "is not public", "169.254.169.254:80": "is not public",
-		"[fe80::1%eth0]:443": "is not public", "[::ffff:10.0.0.1]:443": "is not public", "no address": "is not an address",
-	} {
-		err := o.control(t.Context(), "tcp", address, nil)
-		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, errAddress) || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, want %q", address, err, want)
-		}
-	}
-}
-
 // TestPlain refuses to send a key to public addresses without TLS.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	o := newOutbound(nil)
 	defer o.close()
 	var dialled error
-	o.transport.DialContext = (&net.Dialer{ControlContext: o.control}).DialContext
+	o.transport.DialContext = (&net.Dialer{ControlContext: o.guard.Control}).DialContext
 	_, dialled = (&route{out: o}).client().Get("http://93.184.215.14/") //nolint:bodyclose // refused
-	if !errors.Is(dialled, errAddress) || !strings.Contains(dialled.Error(), "use https://") {
+	if !errors.Is(dialled, egress.ErrAddress) || !strings.Contains(dialled.Error(), "use https://") {
 		t.Errorf("%v", dialled)
 	}
 }

@@ -39,7 +39,7 @@ func newRoute(o *outbound, cfg Provider) (*route, error) {
 		if err != nil {
 			return nil, fmt.Errorf("proxy_url: %w", err)
 		}
-		r.out = newOutbound(o.allowed)
+		r.out = newOutbound(o.guard.Allowed)
 		r.out.transport.Proxy = http.ProxyURL(proxy)
 	}
 	return r, nil
