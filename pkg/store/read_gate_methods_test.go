@@ -133,6 +133,13 @@ var otherMethods = map[string][]string{
 	"lists definitions that people made": {
 		"FindBackfills", "FindCharts", "FindDashboards", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "Alert",
+		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadAlerts",
+	},
+	"lists definitions that people made": {
+		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
+		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "FindAlerts", "AlertChanges", "AlertNotices", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
 		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "RecordKeyUse", "Forget", "Tidy", "UsePrices",
@@ -146,6 +153,7 @@ var otherMethods = map[string][]string{
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Seal", "Retain", "Pack", "Spend",
+		"ClaimAlerts", "FinishAlert", "ClaimNotices", "FinishNotice", "RecordNotices",
 	},
 	"writes": {
 		"Put", "PutAbout", "RebuildIndex", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
@@ -158,6 +166,8 @@ var otherMethods = map[string][]string{
 		"CreateView", "UpdateView", "DeleteView", "CreateComment", "UpdateComment", "DeleteComment",
 		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
 		"CreateView", "UpdateView", "DeleteView", "CreateDashboard", "UpdateDashboard", "DeleteDashboard",
+		"CreateView", "UpdateView", "DeleteView",
+		"CreateAlert", "ChangeAlert", "DeleteAlert",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/comment"
@@ -27,6 +28,7 @@ import (
 // ResourceStore holds all that is not telemetry. What the API asks of it is documented there (package httpapi), and the
 // rest here.
 type ResourceStore interface {
+	AlertStore
 	AuditStore
 	ChartStore
 	CommentStore
@@ -42,6 +44,35 @@ type ResourceStore interface {
 	ToolStore
 	ViewStore
 	DashboardStore
+}
+
+// AlertStore holds alerts with their history.
+type AlertStore interface {
+	// CreateAlert stores an alert that is valid, and returns it as it is stored. It is due at once. fault.Invalid if the project has
+	// as many as it may have.
+	CreateAlert(ctx context.Context, projectID int64, a alert.Alert) (alert.Alert, error)
+	// ChangeAlert hands an alert to change, and stores what change made of it. Errors of change are the answer, and nothing is
+	// stored. An alert that asks something else now is due at once; one that is switched off has no state any more.
+	ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error)
+	// See httpapi.Alerts.
+	FindAlerts(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
+	LoadAlerts(ctx context.Context, projectID int64, ids []string) ([]alert.Alert, error)
+	Alert(ctx context.Context, projectID int64, id string) (alert.Alert, error)
+	DeleteAlert(ctx context.Context, projectID int64, id string) error
+	AlertChanges(ctx context.Context, projectID int64, id string, limit, page int) (list []alert.Change, total int, err error)
+	AlertNotices(ctx context.Context, projectID int64, id string, limit, page int) (list []alert.Notice, total int, err error)
+	// ClaimAlerts takes at most limit alerts of all projects that are due, longest due first, for nobody else to take for lease.
+	// Where due times were missed, the last one stands for all.
+	ClaimAlerts(ctx context.Context, limit int, lease time.Duration) (list []alert.Claim, err error)
+	// FinishAlert stores what the evaluation of a claimed alert has made of its status, the change of its state, if there was one,
+	// and the notices that follow. done is false, and nothing is stored, if the claim holds no longer, or the alert was changed.
+	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
+	// ClaimNotices takes at most limit notices of all projects that wait and are due, and counts the attempt.
+	ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error)
+	// FinishNotice stores what became of a claimed notice; nothing if another server has taken it over since.
+	FinishNotice(ctx context.Context, projectID int64, n alert.Notice) error
+	// RecordNotices stores notices that were sent already, and sets their ids. fault.NotFound if the alert is gone.
+	RecordNotices(ctx context.Context, projectID int64, id string, notices []alert.Notice) error
 }
 
 // AuditStore holds the audit log.

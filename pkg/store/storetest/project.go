@@ -251,7 +251,7 @@ func (e *env) await(gone <-chan struct{}) {
 
 // leftOf counts the rows of a project in every table.
 func (e *env) leftOf(p project.Project) (n int) {
-	for _, table := range []string{"event", "session", "trace", "alias", "pending", "event_count", "api_key", "tool", "chart", "saved_view", "event_comment", "dashboard", "configuration", "dataset", "dataset_row", "datapoint", "document_version", "deletion", "log_part", "unpacked", "metric", "metric_version", "queue", "queue_item", "queue_turn", "provider", "spending"} {
+	for _, table := range []string{"event", "session", "trace", "alias", "pending", "event_count", "api_key", "tool", "chart", "saved_view", "event_comment", "dashboard", "alert", "alert_change", "alert_notice", "configuration", "dataset", "dataset_row", "datapoint", "document_version", "deletion", "log_part", "unpacked", "metric", "metric_version", "queue", "queue_item", "queue_turn", "provider", "spending"} {
 		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
 	}
 	return n

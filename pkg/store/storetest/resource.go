@@ -3,4 +3,4 @@ package storetest
 import "slices"
 
 // resourceTests are those of what is no telemetry.
-var resourceTests = slices.Concat(toolTests, savedChartTests, viewTests, commentTests, dashboardTests, configurationTests, datasetTests, datapointTests, versionTests)
+var resourceTests = slices.Concat(toolTests, savedChartTests, viewTests, commentTests, dashboardTests, alertTests, configurationTests, datasetTests, datapointTests, versionTests)

@@ -229,6 +229,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		"saved_view",
 		"event_comment",
 		"dashboard",
+		"alert",
 		"run",
 		"metric",
 		"provider",

@@ -1,0 +1,152 @@
+package alert
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Notice is what one channel is told of an alert, and what became of it. It is sent until the receiver takes it, at most MaxAttempts times,
+// each time with the same id: one that is sent again after a crash can be told from a new one.
+type Notice struct {
+	ID       string      `json:"-"`
+	AlertID  string      `json:"-"`
+	Created  int64       `json:"-"` // Unix milliseconds
+	State    NoticeState `json:"-"`
+	Attempts int         `json:"-"`
+	Due      int64       `json:"-"` // of one that waits: when it is tried next
+
+	ChannelID string `json:"channel"`
+	Type      string `json:"type"`           // of the channel
+	Host      string `json:"host,omitempty"` // of the channel, or its addresses
+	Kind      string `json:"kind"`
+	Incident  string `json:"incident,omitempty"`
+
+	// The alert as it was then.
+	Name        string  `json:"name"`
+	Description string  `json:"description,omitempty"`
+	Condition   string  `json:"condition"`
+	Compare     string  `json:"compare"`
+	Measures    string  `json:"measures,omitempty"`
+	At          int64   `json:"at"`   // the due time
+	From        int64   `json:"from"` // the window
+	To          int64   `json:"to"`
+	Reading     Record  `json:"reading"`
+	Change      float64 `json:"change,omitempty"` // percent, of an alert that compares weeks
+
+	Finished int64  `json:"finished,omitempty"` // Unix milliseconds
+	Status   int    `json:"status,omitempty"`   // the last HTTP status; 0: there was none
+	Error    string `json:"error,omitempty"`    // of the last attempt that failed
+}
+
+// NoticeState is what became of a notice.
+type NoticeState string
+
+// The states of a notice.
+const (
+	Waiting NoticeState = "waiting"
+	Sent    NoticeState = "sent"
+	Failed  NoticeState = "failed"
+)
+
+// NewNotice returns the notice of a reading for a channel. measures names what is measured.
+func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, measures string) Notice {
+	window, _ := a.Measured(r.At)
+	n := Notice{
+		AlertID: a.ID, State: Waiting, ChannelID: c.ID, Type: c.Type, Host: c.Where(), Kind: tell.Kind, Incident: tell.Incident,
+		Name: a.Name, Description: a.Description, Condition: a.Condition(), Compare: a.Compare, Measures: measures,
+		At: r.At, From: window.From, To: window.To,
+		Reading: Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error},
+	}
+	if percent, ok := r.Change(); ok && percent-percent == 0 { // finite
+		n.Change = percent
+	}
+	return n
+}
+
+// Where says for people where a channel leads.
+func (c *Channel) Where() string {
+	if c.Type == Email {
+		return strings.Join(c.Mail, ", ")
+	}
+	return c.Host
+}
+
+// Doc writes a notice down, and NoticeFromDoc reads it.
+func (n *Notice) Doc() json.RawMessage {
+	doc, err := json.Marshal(n)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return doc
+}
+
+// NoticeFromDoc reads what Doc wrote.
+func NoticeFromDoc(doc json.RawMessage) (n Notice) {
+	_ = json.Unmarshal(doc, &n)
+	return n
+}
+
+// MaxAttempts is how often a notice is sent: over about three and a half hours.
+const MaxAttempts = 12
+
+// Pause returns how long the next attempt waits after a number of them: 10 seconds, twice as long each time, at most an hour.
+func Pause(attempts int) time.Duration {
+	return min(10*time.Second<<min(max(attempts-1, 0), 20), time.Hour)
+}
+
+// Outcome is what became of an attempt to send a notice.
+type Outcome struct {
+	Status int    // HTTP status; 0: there was none
+	Error  string // empty: the receiver took it
+	Final  bool   // to try again does not help
+}
+
+// Tried takes the outcome of an attempt into the notice. now is Unix milliseconds.
+func (n *Notice) Tried(o Outcome, now int64) {
+	n.Status, n.Error = o.Status, o.Error
+	switch {
+	case o.Error == "":
+		n.State, n.Finished, n.Due = Sent, now, 0
+	case o.Final || n.Attempts >= MaxAttempts:
+		n.State, n.Finished, n.Due = Failed, now, 0
+	default:
+		n.State, n.Due = Waiting, now+Pause(n.Attempts).Milliseconds()
+	}
+}
+
+// Title is the notice in a few words.
+func (n *Notice) Title() string {
+	switch n.Kind {
+	case KindFiring:
+		return "Alert: " + n.Name
+	case KindResolved:
+		return "Resolved: " + n.Name
+	case KindNoData:
+		return "No data: " + n.Name
+	}
+	return "Test: " + n.Name
+}
+
+// Text is the notice in a sentence.
+func (n *Notice) Text() string {
+	var b strings.Builder
+	what := n.Measures
+	if what == "" {
+		what = "the figure"
+	}
+	switch {
+	case n.Reading.Error != "":
+		b.WriteString("Could not be measured: " + n.Reading.Error)
+	case n.Reading.Value == nil:
+		b.WriteString("No event had a value of " + what)
+	default:
+		b.WriteString(what + " is " + number(*n.Reading.Value))
+		if n.Compare == WeekBefore && n.Reading.Before != nil {
+			b.WriteString(", a week before it was " + number(*n.Reading.Before))
+		}
+	}
+	b.WriteString(" (" + number(float64(n.Reading.Events)) + " events). It fires when " + n.Condition + ".")
+	text := b.String()
+	return strings.ToUpper(text[:1]) + text[1:]
+}
