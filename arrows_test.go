@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"pkg/alert":                       {"pkg/fault", "pkg/rawjson"},
 	"pkg/configuration":               {"pkg/fault", "pkg/rawjson"},
 	"pkg/dataset":                     {"pkg/fault", "pkg/rawjson"},
+	"pkg/playground":                  {"pkg/fault", "pkg/rawjson"},
 	"pkg/provider":                    {"pkg/fault", "pkg/rawjson", "pkg/seal"},
 	"pkg/metric":                      {"pkg/fault", "pkg/rawjson"},
 	"pkg/evaluation":                  {"pkg/fault", "pkg/rawjson"},
@@ -92,7 +93,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

@@ -26,6 +26,8 @@ const (
 	ProviderSet    = "provider.set"
 	ProviderDelete = "provider.delete"
 
+	PlaygroundRun = "playground.run" // a model was asked, which costs money; the target is the provider and the model
+
 	SessionDelete       = "session.delete"
 	EventDelete         = "event.delete"
 	DatasetDelete       = "dataset.delete"
@@ -49,7 +51,7 @@ const (
 func Actions() []string {
 	return []string{
 		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
-		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
+		LimitsSet, MetricDelete, PlaygroundRun, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}

@@ -21,6 +21,7 @@ type Client struct {
 	Backfills      *BackfillService
 	Tools          *ToolService
 	Providers      *ProviderService
+	Playground     *PlaygroundService
 	Runs           *RunService
 	Charts         *ChartService
 	Views          *ViewService
@@ -165,6 +166,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Backfills = &BackfillService{c}
 	c.Tools = &ToolService{c}
 	c.Providers = &ProviderService{c}
+	c.Playground = &PlaygroundService{c}
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}
 	c.Views = &ViewService{c}

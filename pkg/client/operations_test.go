@@ -136,6 +136,7 @@ var methods = map[string]string{
 	"listProviders":  "Providers.List",
 	"setProvider":    "Providers.Set",
 	"deleteProvider": "Providers.Delete",
+	"runPlayground":  "Playground.Run",
 
 	"listCharts":         "Charts.List",
 	"createChart":        "Charts.Create",

@@ -702,12 +702,25 @@ func useComments(t *testing.T, c *client.Client) {
 	isGone(t, "the comment", c.Comments.Delete(ctx, event, said.ID))
 }
 
+// usePlayground asks a provider whose budget allows nothing: no test asks somebody else's models.
+func usePlayground(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	must(c.Providers.Set(ctx, "own", client.ProviderInput{DailyBudgetUSD: client.Ptr(1e-9), APIKey: client.Ptr("secret")}))(t)
+	for e, err := range c.Playground.Run(ctx, client.PlaygroundInput{Provider: "own", Messages: []client.PlaygroundMessage{{Role: "user", Content: "Oslo?"}}}) {
+		var failed *client.PlaygroundError
+		if !errors.As(err, &failed) || failed.Failure != "budget" {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}
+
 func useProviders(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	made := must(c.Providers.Set(ctx, "own", client.ProviderInput{BaseURL: client.Ptr("https://models.example.com/v1"), Model: client.Ptr("m"), DailyCalls: client.Ptr(int64(5))}))(t)
 	equal(t, "made", []any{made.Name, made.Type, made.BaseURL, made.Model, made.DailyCalls, made.HasKey}, []any{"own", "openai", "https://models.example.com/v1", "m", int64(5), false})
 	list := must(c.Providers.List(ctx))(t)
 	equal(t, "list", list, []client.Provider{*made})
+	usePlayground(t, c)
 	check(t, c.Providers.Delete(ctx, "own"))
 	isGone(t, "the provider", c.Providers.Delete(ctx, "own"))
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -71,6 +72,7 @@ var audited = map[string]auditRule{
 	"deleteDashboard":     {action: audit.DashboardDelete, path: []string{"dashboard"}},
 	"deleteQueue":         {action: audit.QueueDelete, path: []string{"id"}},
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
+	"runPlayground":       {action: audit.PlaygroundRun},
 }
 
 // watched returns the writer of an answer in which the rule's target is looked for.
@@ -101,14 +103,15 @@ func (a *answerStart) Write(p []byte) (int, error) {
 func (a *answerStart) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // record adds to the audit log what came of an operation: its error is nil or why it failed. It is called
-// after the change and before the request ends. own is the caller's project, where it is known.
-func (s *Server) record(op *apiOperation, rule *auditRule, r *http.Request, own project.Project, answer *answerStart, failed error) {
+// after the change and before the request ends.
+func (s *Server) record(op *apiOperation, rule *auditRule, c *call, answer *answerStart, failed error) {
+	r := c.r
 	e := audit.Entry{
 		Action:    rule.action,
 		Outcome:   audit.Success,
-		ProjectID: own.PublicID,
+		ProjectID: c.project.PublicID,
 		Address:   remoteAddress(r),
-		Target:    rule.target(r, answer),
+		Target:    cmp.Or(c.target, rule.target(r, answer)),
 	}
 	if who, ok := project.IdentityFrom(r.Context()); ok {
 		e.KeyID, e.ProjectID = who.KeyID, who.Project.PublicID

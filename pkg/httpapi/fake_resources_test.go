@@ -10,6 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dashboard"
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/playground"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/tool"
 	"github.com/spangrove/spangrove/pkg/view"
@@ -233,6 +234,10 @@ func (f *fake) UpdateDatapoint(_ context.Context, projectID int64, _ dataset.Poi
 }
 
 func (f *fake) DeleteDatapoint(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) Chat(_ context.Context, projectID int64, _ *playground.Request, _ func(playground.Event) error) error {
 	return f.asked(projectID)
 }
 

@@ -130,11 +130,12 @@ type unfaked interface {
 type both interface {
 	httpapi.Store
 	httpapi.Providers
+	httpapi.Playground
 }
 
 // serve mounts every route over s. On a request without an identity the project is shop.
 func serve(s both) http.Handler {
-	server := httpapi.New(httpapi.Deps{Store: s, Providers: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) }})
+	server := httpapi.New(httpapi.Deps{Store: s, Providers: s, Playground: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) }})
 	mux := http.NewServeMux()
 	for _, r := range server.Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

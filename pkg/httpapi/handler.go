@@ -26,6 +26,7 @@ type call struct {
 	dialect wire.Dialect
 	read    func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	release func() // nil: no body was read
+	target  string // what the audit log calls it, where only the handler knows
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
@@ -43,13 +44,13 @@ func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 		}
 		rule, isAudited := audited[op.id]
 		answer, start := rule.watched(w)
+		c := &call{w: answer, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
+		defer c.done()
 		if err == nil {
-			c := &call{w: answer, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
-			defer c.done()
 			err = op.handle(s, c)
 		}
 		if isAudited {
-			s.record(&op, &rule, r, p, start, err)
+			s.record(&op, &rule, c, start, err)
 		}
 		if err == nil {
 			return

@@ -71,7 +71,7 @@ func (s *Server) watchSessions(c *call) error {
 		case <-s.ended:
 			return nil
 		case <-ping.C:
-			if !s.stillAllowed(c) || out.send(": ping\n\n") != nil {
+			if !s.stillAllowed(c, project.ScopeRead) || out.send(": ping\n\n") != nil {
 				return nil
 			}
 			continue
@@ -137,7 +137,7 @@ func (c *call) watched() (uuid.UUID, error) {
 }
 
 // stillAllowed reports whether the caller could begin the stream now. A store that cannot tell is no reason to end it.
-func (s *Server) stillAllowed(c *call) bool {
+func (s *Server) stillAllowed(c *call, scope project.Scope) bool {
 	if s.Recheck == nil {
 		return true
 	}
@@ -146,7 +146,7 @@ func (s *Server) stillAllowed(c *call) bool {
 		kind := fault.Of(err)
 		return kind != fault.Unauthorized && kind != fault.Forbidden
 	}
-	p, _, err := s.admit(ctx, project.ScopeRead)
+	p, _, err := s.admit(ctx, scope)
 	return err != nil && fault.Of(err) != fault.Forbidden || p.ID == c.project.ID
 }
 
@@ -156,11 +156,24 @@ type liveStream struct {
 	to *http.ResponseController
 }
 
-// beginLive begins an answer that goes on for as long as the caller stays. The time limits of requests do not hold for it; each
-// message has one of its own.
+// beginLive begins an answer that goes on for as long as the caller stays.
 func (c *call) beginLive() (*liveStream, error) {
+	out := c.unhurried()
+	out.begin(c)
+	return out, out.send("retry: 2000\n\n")
+}
+
+// unhurried returns a stream that has not begun, for which the time limits of requests do not hold; each message has one of
+// its own.
+func (c *call) unhurried() *liveStream {
 	out := &liveStream{w: c.w, to: http.NewResponseController(c.w)}
 	_ = out.to.SetReadDeadline(time.Time{}) // not all writers can; then there is none
+	_ = out.to.SetWriteDeadline(time.Time{})
+	return out
+}
+
+// begin sets the headers of a stream.
+func (l *liveStream) begin(c *call) {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -168,7 +181,6 @@ func (c *call) beginLive() (*liveStream, error) {
 	if c.r.ProtoMajor == 1 {
 		h.Set("Connection", "close") // another request on it would have this one's limits of time
 	}
-	return out, out.send("retry: 2000\n\n")
 }
 
 // send writes a text and has it leave at once.

@@ -110,5 +110,5 @@ var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
 	toolOperations, providerOperations, chartOperations, viewOperations, commentOperations, dashboardOperations, queueOperations, runOperations, schemaOperations,
 	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, indexOperations, auditOperations,
-	refusalOperations, sampleOperations,
+	refusalOperations, sampleOperations, playgroundOperations,
 )

@@ -222,6 +222,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"events":{},"name":"x"}`)
 			case "enableMetric":
 				body = strings.NewReader(`{"from":"latency"}`)
+			case "runPlayground":
+				body = strings.NewReader(oneQuestion)
 			}
 			serve(f).ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, path(r), body))
 			if w.Code != http.StatusInternalServerError || f.projectID != want {
@@ -366,10 +368,10 @@ func TestDocsListEveryRoute(t *testing.T) {
 	}
 }
 
-// Whatever deletes, and whatever changes keys, providers, projects, limits and rules of retention, has an entry in the audit log.
+// Whatever deletes, whatever changes keys, providers, projects, limits and rules of retention, and whatever asks a model for a person, has an entry in the audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers)(/\{\w+\})?$`)
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers)(/\{\w+\})?$|^(/v1)?/playground/run$`)
 	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)

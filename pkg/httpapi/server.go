@@ -114,6 +114,8 @@ type Deps struct {
 	Evaluator Evaluator
 	// Providers keeps the model providers that judges ask. If it is nil, none can be set up.
 	Providers Providers
+	// Playground asks models for people. If it is nil, nobody can.
+	Playground Playground
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
 	// release frees what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)

@@ -64,13 +64,35 @@ type anthropicAnswer struct {
 		Text  string          `json:"text"`
 		Input json.RawMessage `json:"input"`
 	} `json:"content"`
-	StopReason string `json:"stop_reason"`
-	Usage      struct {
-		Input      int64 `json:"input_tokens"` // without those of the cache
-		Output     int64 `json:"output_tokens"`
-		CacheRead  int64 `json:"cache_read_input_tokens"`
-		CacheWrite int64 `json:"cache_creation_input_tokens"`
-	} `json:"usage"`
+	StopReason string         `json:"stop_reason"`
+	Usage      anthropicUsage `json:"usage"`
+}
+
+// anthropicUsage is what an answer has taken.
+type anthropicUsage struct {
+	Input      int64 `json:"input_tokens"` // without those of the cache
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+// usage returns it as prices count. The API counts cached tokens apart from the prompt; prices count them as part of it.
+func (u anthropicUsage) usage() price.Usage {
+	return price.Usage{
+		Prompt:     u.Input + u.CacheRead + u.CacheWrite,
+		Completion: u.Output,
+		CacheRead:  u.CacheRead,
+		CacheWrite: u.CacheWrite,
+	}
+}
+
+// authorize sets the headers of a request.
+func (c *anthropicClient) authorize(req *http.Request) {
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Anthropic-Version", anthropicVersion)
+	if c.key != "" {
+		req.Header.Set("X-Api-Key", c.key)
+	}
 }
 
 // ask implements client. Refusals with a status of 400 and more come as an error of c.http.
@@ -92,11 +114,7 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 	if err != nil {
 		return r, err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Anthropic-Version", anthropicVersion)
-	if c.key != "" {
-		req.Header.Set("X-Api-Key", c.key)
-	}
+	c.authorize(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		return r, err
@@ -126,13 +144,6 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 	if a.StopReason == "refusal" {
 		r.refusal = "its provider's safeguards stopped the answer"
 	}
-	// The API counts cached tokens apart from the prompt; prices count them as part of it.
-	u := a.Usage
-	r.usage = price.Usage{
-		Prompt:     u.Input + u.CacheRead + u.CacheWrite,
-		Completion: u.Output,
-		CacheRead:  u.CacheRead,
-		CacheWrite: u.CacheWrite,
-	}
+	r.usage = a.Usage.usage()
 	return r, nil
 }

@@ -97,7 +97,26 @@ type ownKey struct {
 // and how many calls it has under way is lost when more are in use.
 const maxOwn = 1000
 
-// choose finds the provider that a definition names, and the model to ask: among the project's
+// selection is what a metric or a request names, empty where it names nothing, and how messages call it and its fields.
+type selection struct {
+	provider, model           string
+	who                       string // at the beginning of a sentence
+	providerField, modelField string
+}
+
+// selectedBy returns what a metric's definition names.
+func selectedBy(d *metric.Definition) selection {
+	w := selection{who: "The metric", providerField: "model_provider", modelField: "model_name"}
+	if d.ModelProvider != nil {
+		w.provider = strings.TrimSpace(*d.ModelProvider)
+	}
+	if d.ModelName != nil {
+		w.model = strings.TrimSpace(*d.ModelName)
+	}
+	return w
+}
+
+// choose finds the provider that is named, and the model to ask: among the project's
 // own, then among the server's. why tells a person why there is none.
 //
 //  1. The names that this project can use: its own, and those of the server if it serves the project. One of its own
@@ -107,14 +126,14 @@ const maxOwn = 1000
 //  3. The model: the metric's, else the provider's.
 //
 // err is an error of the store.
-func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definition) (p *endpoint, model, why string, err error) {
+func (e *Engine) choose(ctx context.Context, projectID int64, w selection) (p *endpoint, model, why string, err error) {
 	own, all, others, err := e.reachable(ctx, projectID)
 	if err != nil {
 		return nil, "", "", err
 	}
 	name := e.cfg.DefaultProvider
-	if d.ModelProvider != nil && strings.TrimSpace(*d.ModelProvider) != "" {
-		name = *d.ModelProvider
+	if w.provider != "" {
+		name = w.provider
 	}
 	if name == "" && len(all) == 1 {
 		name = all[0]
@@ -131,9 +150,9 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 	case len(all) == 0:
 		return nil, "", "This server has no model provider set up to ask.", nil
 	case name == "":
-		return nil, "", "The metric has no model_provider, and there are several: " + strings.Join(all, ", ") + ".", nil
+		return nil, "", w.who + " has no " + w.providerField + ", and there are several: " + strings.Join(all, ", ") + ".", nil
 	case !slices.Contains(all, found):
-		why := fmt.Sprintf("The metric's model_provider %.64q is not set up; must be one of %s.", name, strings.Join(all, ", "))
+		why := fmt.Sprintf("%s's %s %.64q is not set up; must be one of %s.", w.who, w.providerField, name, strings.Join(all, ", "))
 		return nil, "", why, nil
 	}
 	p = e.named[found]
@@ -143,14 +162,14 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 		}
 	}
 	model = p.cfg.Model
-	if d.ModelName != nil && strings.TrimSpace(*d.ModelName) != "" {
-		model = strings.TrimSpace(*d.ModelName)
+	if w.model != "" {
+		model = w.model
 	}
 	if model == "" {
-		return nil, "", fmt.Sprintf("The metric has no model_name, and the provider %s no default model.", p.name), nil
+		return nil, "", fmt.Sprintf("%s has no %s, and the provider %s no default model.", w.who, w.modelField, p.name), nil
 	}
 	if !modelName.MatchString(model) || strings.Contains(model, "..") {
-		return nil, "", fmt.Sprintf("The metric's model_name %.64q is not the name of a model.", model), nil
+		return nil, "", fmt.Sprintf("%s's %s %.64q is not the name of a model.", w.who, w.modelField, model), nil
 	}
 	return p, model, "", nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/playground"
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
@@ -29,6 +30,27 @@ type request struct {
 	anyTemperature        bool            // the model's own, not 0
 	maxTokens             int
 	olderLimit            bool // openai: the bound is max_tokens, not max_completion_tokens
+
+	// chat is what a person asks, in place of system, prompt and schema; the answer goes to tell as it comes.
+	chat    *playground.Request
+	tell    func(playground.Delta) error
+	noUsage bool // openai: the endpoint does not know how to be asked for the tokens of a stream
+}
+
+// last returns when the answer must be whole, if it must begin before end.
+func (q *request) last(end time.Time) time.Time {
+	if q.chat != nil {
+		return time.Now().Add(maxStream)
+	}
+	return end
+}
+
+// bytes returns the size of what the model has to read.
+func (q *request) bytes() int {
+	if q.chat != nil {
+		return q.chat.Bytes()
+	}
+	return len(q.system) + len(q.prompt)
 }
 
 // reply is what a model answered, in no API's terms.
@@ -38,12 +60,22 @@ type reply struct {
 	cut     bool   // it ended at the bound of tokens
 	model   string // that answered
 	usage   price.Usage
+
+	// Of a stream: why it ended, whether usage is counted by the length of the texts, and how long it took, until the first
+	// piece and in all.
+	finish      string
+	estimated   bool
+	first, took time.Duration
 }
 
 // client asks one endpoint in its API. It does not retry. Errors come from package outbound, or
 // say that the answer could not be read.
 type client interface {
 	ask(ctx context.Context, q request) (reply, error)
+	// stream asks what a person asks (q.chat). What it returns with an error is what came until then.
+	stream(ctx context.Context, q request) (reply, error)
+	// fits returns why the API cannot ask what a person asks, as a fault.Invalid.
+	fits(q *playground.Request) error
 }
 
 // endpoint asks one provider within its bounds. mu guards the fields below it, for an instant
@@ -69,8 +101,8 @@ type endpoint struct {
 const tellAgain = 10 * time.Second
 
 // habit is what a model turned out not to know: the form of an answer, a temperature of 0, the name of the bound of tokens
-// that its endpoint is thought to know.
-type habit struct{ noSchema, noTemperature, otherLimit bool }
+// that its endpoint is thought to know, and how to be asked for the tokens of a stream.
+type habit struct{ noSchema, noTemperature, otherLimit, noUsage bool }
 
 // maxHabits bounds the models that something is remembered of.
 const maxHabits = 1000
@@ -84,6 +116,23 @@ type failure struct {
 
 func (f *failure) Error() string { return f.why }
 
+// statusFailure is a failure with the status of the provider's answer.
+type statusFailure struct {
+	*failure
+	status int
+}
+
+func (f *statusFailure) Unwrap() error { return f.failure }
+
+// withStatus returns a failure with the status of the answer that caused it, if one did.
+func withStatus(f *failure, cause error) error {
+	var status *statusError
+	if errors.As(cause, &status) {
+		return &statusFailure{f, status.status}
+	}
+	return f
+}
+
 // ask returns a model's answer and what it cost in US dollars; priced is false if its price is not
 // known. An error is a *failure, unless ctx has ended. It makes calls (once) until one succeeds:
 //
@@ -93,12 +142,14 @@ func (f *failure) Error() string { return f.why }
 //     (backoff), at most Retries times.
 //  3. All of it takes at most Deadline. A pause beyond it is not begun.
 func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
-	inside, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
+	end := time.Now().Add(p.cfg.Deadline)
+	inside, cancel := context.WithDeadline(ctx, q.last(end))
 	defer cancel()
 	for attempt, learned := 0, 0; ; {
 		sent := p.adapt(q)
-		r, usd, priced, err = p.once(inside, sent, a)
-		if err == nil || ctx.Err() != nil {
+		r, usd, priced, err = p.once(inside, sent, a, end)
+		var begun *begunError
+		if err == nil || ctx.Err() != nil || errors.As(err, &begun) {
 			return r, usd, priced, err
 		}
 		if learned < maxLearned && p.learn(sent, err) {
@@ -106,7 +157,7 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 			continue
 		}
 		f, wait := p.classify(err)
-		if inside.Err() != nil {
+		if !time.Now().Before(end) {
 			return r, 0, false, &failure{Timeout, true,
 				fmt.Sprintf("The provider %s gave no answer within %s, waiting and retries included.", p.name, p.cfg.Deadline)}
 		}
@@ -114,12 +165,11 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 			wait = backoff(attempt)
 		}
 		attempt++
-		end, _ := inside.Deadline()
 		if !f.temporary || attempt > p.cfg.Retries || time.Now().Add(wait).After(end) {
-			return r, 0, false, f
+			return r, usd, priced, withStatus(f, err)
 		}
 		if p.sleep(inside, wait) != nil {
-			return r, 0, false, f
+			return r, usd, priced, withStatus(f, err)
 		}
 	}
 }
@@ -130,12 +180,16 @@ const maxLearned = 3
 // once makes one call. The order matters: it first waits, for the provider's pause and then for a slot, and only then
 // reserves in the two budgets, so that money is held for calls alone and not for those that wait. What is reserved is
 // given back in any case, less what an answer did cost; a call without an answer costs nothing.
-func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
-	if err := p.waitForPause(ctx); err != nil {
+//
+// The call begins before end.
+func (p *endpoint) once(ctx context.Context, q request, a asker, end time.Time) (r reply, usd float64, priced bool, err error) {
+	waiting, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	if err := p.waitForPause(waiting); err != nil {
 		return r, 0, false, err
 	}
-	if err := p.slots.Take(ctx, evaluate.Wait{Project: a.project, Most: a.most, Queued: true}); err != nil {
-		if inside := ctx.Err(); inside != nil {
+	if err := p.slots.Take(waiting, evaluate.Wait{Project: a.project, Most: a.most, Queued: true}); err != nil {
+		if inside := waiting.Err(); inside != nil {
 			err = inside
 		}
 		return r, 0, false, err
@@ -143,7 +197,7 @@ func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd f
 	defer p.slots.Give(a.project)
 	// The most that the call is taken to cost: a token for every 3 bytes of the prompt, some more for what the API adds,
 	// and an answer up to its bound.
-	could := price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)}
+	could := price.Usage{Prompt: tokensOf(q.bytes()) + 100, Completion: int64(q.maxTokens)}
 	most, priced := p.cost(q.model, q.model, could)
 	charge, err := p.budget.reserve(ctx, most, priced)
 	if err != nil {
@@ -157,16 +211,27 @@ func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd f
 	}
 	counted := 0.0
 	defer func() { chargeProject(counted, made) }()
-	one, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-	defer cancel()
-	if r, err = p.client.ask(one, q); err != nil {
+	if r, err = p.call(ctx, q, end); err != nil && r.usage == (price.Usage{}) {
 		return r, 0, false, err
 	}
-	made = true
+	made = true // also if a stream broke off: what came of it is paid for
 	usd, priced = p.cost(r.model, q.model, r.usage)
 	counted = p.counted(usd, priced, r.usage)
-	return r, usd, priced, nil
+	return r, usd, priced, err
 }
+
+// call makes a call within the provider's time limit.
+func (p *endpoint) call(ctx context.Context, q request, end time.Time) (reply, error) {
+	if q.chat != nil {
+		return p.stream(ctx, q, end)
+	}
+	one, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	return p.client.ask(one, q)
+}
+
+// tokensOf returns how many tokens a text of n bytes is taken to have where nobody has counted them.
+func tokensOf(n int) int64 { return int64(n+2) / 3 }
 
 // asker is the project for which a provider is asked.
 type asker struct {
@@ -305,6 +370,7 @@ func (p *endpoint) adapt(q request) request {
 		q.schema = nil
 	}
 	q.anyTemperature = h.noTemperature
+	q.noUsage = h.noUsage
 	q.olderLimit = h.otherLimit != p.older()
 	return q
 }
@@ -334,10 +400,12 @@ func (p *endpoint) learn(sent request, err error) bool {
 	defer p.mu.Unlock()
 	h := p.habits[sent.model]
 	switch {
-	case !sent.anyTemperature && names("temperature"):
+	case sent.chat == nil && !sent.anyTemperature && names("temperature"): // a person's is theirs to change
 		h.noTemperature = true
 	case p.cfg.Type == provider.OpenAI && names("max_tokens", "max_completion_tokens"):
 		h.otherLimit = sent.olderLimit == p.older()
+	case sent.chat != nil && !sent.noUsage && names("stream_options", "include_usage"):
+		h.noUsage = true
 	case sent.schema != nil && names("response_format", "schema", "structured output", "tool", "json mode",
 		"response_mime_type", "responsemimetype"):
 		h.noSchema = true

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"google.golang.org/genai"
-
-	"github.com/spangrove/spangrove/pkg/price"
 )
 
 // geminiClient speaks the Gemini API.
@@ -57,9 +55,8 @@ func (c *geminiClient) ask(ctx context.Context, q request) (r reply, err error) 
 		return r, err
 	}
 	r.model = a.ModelVersion
-	if u := a.UsageMetadata; u != nil {
-		r.usage = price.Usage{Prompt: int64(u.PromptTokenCount), Completion: int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
-			CacheRead: int64(u.CachedContentTokenCount), Reasoning: int64(u.ThoughtsTokenCount)}
+	if a.UsageMetadata != nil {
+		r.usage = geminiUsage(a.UsageMetadata)
 	}
 	// The API refuses a prompt and an answer in different places.
 	if f := a.PromptFeedback; f != nil && f.BlockReason != "" {

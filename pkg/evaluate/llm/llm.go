@@ -151,7 +151,7 @@ func (e *Engine) Close() error {
 // calls of several tasks share the endpoint's slots. Results stand in the order of the events.
 func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	results := make([]evaluation.Result, len(task.Events))
-	p, model, why, err := e.choose(ctx, task.Project, task.Metric)
+	p, model, why, err := e.choose(ctx, task.Project, selectedBy(task.Metric))
 	if err != nil {
 		return nil, err
 	}

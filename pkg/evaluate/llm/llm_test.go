@@ -647,7 +647,7 @@ func TestChoose(t *testing.T) {
 				d.ModelName = nil
 			}
 		})
-		p, model, got, err := e.choose(t.Context(), e.project, d)
+		p, model, got, err := e.choose(t.Context(), e.project, selectedBy(d))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
-
-	"github.com/spangrove/spangrove/pkg/price"
 )
 
 // openaiClient speaks OpenAI's API for chat completions, which most other providers and servers
@@ -67,12 +65,6 @@ func (c *openaiClient) ask(ctx context.Context, q request) (r reply, err error) 
 	if r.refusal == "" && choice.FinishReason == openai.FinishReasonContentFilter {
 		r.refusal = "its provider's content filter stopped the answer"
 	}
-	r.usage = price.Usage{Prompt: int64(a.Usage.PromptTokens), Completion: int64(a.Usage.CompletionTokens)}
-	if d := a.Usage.PromptTokensDetails; d != nil {
-		r.usage.CacheRead = int64(d.CachedTokens)
-	}
-	if d := a.Usage.CompletionTokensDetails; d != nil {
-		r.usage.Reasoning = int64(d.ReasoningTokens)
-	}
+	r.usage = openaiUsage(&a.Usage)
 	return r, nil
 }

@@ -18,6 +18,12 @@ import (
 // number of tokens needs.
 const maxAnswerBytes = 2 << 20
 
+// maxStreamBytes is the same for an answer that is streamed, in which every token has an object of its own.
+const maxStreamBytes = 16 << 20
+
+// streamed marks the context of a request whose answer is streamed.
+type streamed struct{}
+
 // outbound is how providers are asked. It connects where its guard lets it, follows no redirect, and reads no more of an
 // answer than its bound.
 type outbound struct {
@@ -43,7 +49,11 @@ func (o *outbound) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Body = &boundedBody{ReadCloser: res.Body, left: maxAnswerBytes}
+	most := maxAnswerBytes
+	if r.Context().Value(streamed{}) != nil {
+		most = maxStreamBytes
+	}
+	res.Body = &boundedBody{ReadCloser: res.Body, left: most, most: most}
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		_ = res.Body.Close()
@@ -145,10 +155,10 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// boundedBody fails once more than left bytes were read.
+// boundedBody fails once more than most bytes were read.
 type boundedBody struct {
 	io.ReadCloser
-	left int
+	left, most int
 }
 
 // Read implements io.Reader. It reads one byte more than is allowed, to tell an answer of just that length from a
@@ -156,7 +166,7 @@ type boundedBody struct {
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {
-		return 0, fmt.Errorf("%w: the answer is longer than %d bytes", errRefused, maxAnswerBytes)
+		return 0, fmt.Errorf("%w: the answer is longer than %d bytes", errRefused, b.most)
 	}
 	return n, err
 }

@@ -38,6 +38,7 @@ var verbs = map[string]string{
 	"updateMetricById": "metrics update", "deleteMetricById": "metrics delete", "runMetric": "metrics run", "listMetricLibrary": "metrics library", "enableMetric": "metrics enable",
 	"listMetricVersions": "metrics versions", "createMetricVersion": "metrics draft", "deployMetricVersion": "metrics deploy",
 	"getMetricAgreement": "metrics agreement", "getMetricCoverage": "metrics coverage",
+	"runPlayground": "playground run",
 	"listBackfills": "backfills list", "createBackfill": "backfills start", "getBackfill": "backfills get",
 	"pauseBackfill": "backfills pause", "resumeBackfill": "backfills resume", "cancelBackfill": "backfills cancel",
 	"listEvaluations": "evaluations list", "retryEvaluations": "evaluations retry",
