@@ -124,21 +124,12 @@ var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
 		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments", "QueueProgress",
+		"Dashboard", "Alert",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "Dashboard",
-		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadDashboards",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments", "LoadDashboards", "LoadAlerts",
 	},
 	"lists definitions that people made": {
 		"FindBackfills", "FindCharts", "FindDashboards", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
-		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "Alert",
-		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadAlerts",
-	},
-	"lists definitions that people made": {
-		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "FindAlerts", "AlertChanges", "AlertNotices", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
