@@ -18,8 +18,8 @@ func holdsIn(version string) string {
 // among the old ones.
 func textAt(column string) string {
 	return strings.ReplaceAll(`coalesce(
-		(SELECT d.doc FROM datapoint d WHERE d.project_id = $1 AND d.id = x.id AND d.version = x.?),
-		(SELECT v.doc FROM document_version v WHERE v.project_id = $1 AND v.kind = 'datapoint' AND v.id = x.id AND v.version = x.?),
+		(SELECT CAST(d.doc AS text) FROM datapoint d WHERE d.project_id = $1 AND d.id = x.id AND d.version = x.?),
+		(SELECT CAST(v.doc AS text) FROM document_version v WHERE v.project_id = $1 AND v.kind = 'datapoint' AND v.id = x.id AND v.version = x.?),
 		'')`, "?", column)
 }
 
