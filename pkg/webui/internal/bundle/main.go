@@ -30,6 +30,7 @@ var libraries = map[string]string{
 	"lib.js": `export * from "preact"; export * from "preact/hooks"; export { jsx, jsxs } from "preact/jsx-runtime";
 		export { signal, computed, effect, batch, untracked, useSignal, useComputed, useSignalEffect } from "@preact/signals";`,
 	"marked.js": `export { Lexer } from "marked";`,
+	"uplot.js":  `export { default } from "uplot";`,
 }
 
 // moduleFiles tells where a module is vendored, under src/lib, and which library it is part of.
@@ -40,6 +41,7 @@ var moduleFiles = map[string]struct{ path, library string }{
 	"@preact/signals":      {"signals/dist/signals.mjs", "lib.js"},
 	"@preact/signals-core": {"signals-core/dist/signals-core.mjs", "lib.js"},
 	"marked":               {"marked/lib/marked.esm.js", "marked.js"},
+	"uplot":                {"uplot/dist/uPlot.esm.js", "uplot.js"},
 }
 
 // workers are entry points that run beside the page.
