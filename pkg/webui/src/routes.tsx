@@ -8,6 +8,8 @@ export interface Page {
 
 /** Pages by the first part of their address. */
 export const later: Record<string, Page> = {
+  charts: { title: "Chart", load: () => import("./pages/dashboards/builder.tsx") },
+  dashboards: { title: "Dashboards", load: () => import("./pages/dashboards/boards.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
 };

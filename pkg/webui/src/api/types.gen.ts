@@ -53,6 +53,83 @@ export interface Category {
   score?: number | null;
 }
 
+/** without /v1, what has no value is left out */
+export interface Chart {
+  /** the same as id; only without /v1 */
+  _id?: string;
+  id: string;
+  name: string;
+  description?: string | null;
+  metric: string;
+  func: string;
+  groupBy?: string | null;
+  bucketing: string;
+  dateRange?: Record<string, unknown> | null;
+  /** filters as they were sent */
+  query: Record<string, unknown>[];
+  owner_id?: string | null;
+  /** lines, bars or number; null: lines */
+  display?: string | null;
+  /** as they were sent */
+  series?: Record<string, unknown>[] | null;
+  /** the server knows no people */
+  owner_profile?: null;
+  is_active: true;
+  created_at: string;
+  updated_at?: string | null;
+}
+
+export interface ChartCreation {
+  name: string | null;
+  description?: string | null;
+  /** the field summed up, as in the chart of events */
+  metric: string | null;
+  /** the aggregation */
+  func?: "average" | "avg" | "mean" | "sum" | "count" | "min" | "max" | "median" | "p50" | "p75" | "p90" | "p95" | "p99" | "" | null;
+  /** a dotted field */
+  groupBy?: string | null;
+  bucketing?:
+    | "auto"
+    | "second"
+    | "seconds"
+    | "1s"
+    | "5s"
+    | "10s"
+    | "30s"
+    | "minute"
+    | "minutes"
+    | "1m"
+    | "5m"
+    | "10m"
+    | "30m"
+    | "hour"
+    | "hours"
+    | "1h"
+    | "3h"
+    | "6h"
+    | "12h"
+    | "day"
+    | "days"
+    | "1d"
+    | "week"
+    | "weeks"
+    | "1w"
+    | "month"
+    | "months"
+    | "1M"
+    | ""
+    | null;
+  dateRange?: DateRange | null;
+  /** filters that must all hold */
+  query?: (Filter | null)[] | null;
+  /** whose chart it is; the server knows no people */
+  owner_id?: string | null;
+  /** how pages draw it, lines by default */
+  display?: "lines" | "bars" | "number" | "" | null;
+  /** what is drawn beside the first, of the same range and bucket */
+  series?: ChartSeries[] | null;
+}
+
 /** What GET /v1/events/chart answers: the chart */
 export interface ChartEventsAnswer {
   events: {
@@ -66,6 +143,22 @@ export interface ChartEventsAnswer {
   bucket: string;
   /** events that entered: all that match for count, else those whose metric is a number, true or false */
   totalEvents: number;
+}
+
+/** one of several charts */
+export interface ChartSeries {
+  /** the answer repeats it */
+  name?: string | null;
+  /** the field summed up, as in the chart of events */
+  metric?: string | null;
+  /** how */
+  aggregation?: "average" | "avg" | "mean" | "sum" | "count" | "min" | "max" | "median" | "p50" | "p75" | "p90" | "p95" | "p99" | "" | null;
+  /** a dotted field */
+  groupBy?: string | null;
+  /** how many groups are shown: those with most events; the others are one */
+  groups?: number | null;
+  /** filters that must all hold */
+  filters?: Filter[] | null;
 }
 
 export interface ChildMetric {
@@ -99,6 +192,24 @@ export interface Condition {
   type?: "string" | "number" | "boolean" | "id" | "datetime";
   value?: string | number | boolean | null | (string | number | boolean)[];
 }
+
+/** What POST /v1/charts answers: saved */
+export interface CreateChartAnswer {
+  success: true;
+  data: Chart;
+}
+
+/** What POST /v1/charts takes. */
+export type CreateChartBody = ChartCreation;
+
+/** What POST /v1/dashboards answers: saved */
+export interface CreateDashboardAnswer {
+  success: true;
+  data: Dashboard;
+}
+
+/** What POST /v1/dashboards takes. */
+export type CreateDashboardBody = DashboardCreation;
 
 /** What POST /v1/projects/{id}/fine_grained_api_keys answers: the key, with what clients call it */
 export interface CreateDataPlaneKeyAnswer {
@@ -140,6 +251,54 @@ export interface CreateViewAnswer {
 
 /** What POST /v1/views takes. */
 export type CreateViewBody = ViewCreation;
+
+export interface Dashboard {
+  id: string;
+  name: string;
+  description: string | null;
+  layout: Tile[];
+  /** the saved charts of the layout that are there */
+  charts: Chart[];
+  created_at: string;
+  updated_at: string | null;
+}
+
+export interface DashboardCreation {
+  name: string | null;
+  description?: string | null;
+  layout?: Tile[] | null;
+  /** ignored */
+  id?: unknown;
+  /** ignored */
+  charts?: unknown;
+  /** ignored */
+  created_at?: unknown;
+  /** ignored */
+  updated_at?: unknown;
+}
+
+export interface DashboardInList {
+  id: string;
+  name: string;
+  description: string | null;
+  layout: Tile[];
+  created_at: string;
+  updated_at: string | null;
+}
+
+export interface DashboardInput {
+  name?: string | null;
+  description?: string | null;
+  layout?: Tile[] | null;
+  /** ignored */
+  id?: unknown;
+  /** ignored */
+  charts?: unknown;
+  /** ignored */
+  created_at?: unknown;
+  /** ignored */
+  updated_at?: unknown;
+}
 
 export interface Datapoint {
   /** the same as id; only without /v1 */
@@ -343,6 +502,18 @@ export type Filter = Condition | { any: Condition[][] };
 export interface FoundEvent extends EventFields {
   /** only where they were asked for */
   snippets?: Snippet[];
+}
+
+/** What GET /v1/charts/{chart} answers: the chart */
+export interface GetChartAnswer {
+  success: true;
+  data: Chart;
+}
+
+/** What GET /v1/dashboards/{dashboard} answers: the dashboard */
+export interface GetDashboardAnswer {
+  success: true;
+  data: Dashboard;
 }
 
 /** What GET /v1/projects/{id}/index answers: what is in segments */
@@ -554,6 +725,12 @@ export interface ListAuditAnswer {
   entries: AuditEntry[];
 }
 
+/** What GET /v1/charts answers: a page of the charts */
+export interface ListChartsAnswer {
+  success: true;
+  data: Chart[];
+}
+
 /** What GET /v1/datasets answers: a page of the datasets */
 export interface ListDatasetsAnswer {
   datasets: Dataset[];
@@ -727,6 +904,80 @@ export interface ProviderInput {
   daily_budget_usd?: number | null;
   /** answers of a UTC day; 0: no bound */
   daily_calls?: number | null;
+}
+
+/** What POST /v1/events/chart answers: the charts */
+export interface QueryChartsAnswer {
+  /** the bucket, which `auto` has chosen */
+  bucket: string;
+  /** when the buckets begin, in the zone that was asked for */
+  buckets: string[];
+  /** with `previous`: those that they are compared with */
+  previous_buckets?: string[];
+  series: {
+    name?: string;
+    /** events that entered: all that match for count, else those whose metric is a number, true or false */
+    total: number;
+    previous_total?: number;
+    /** why there are no rows */
+    error?: string;
+    /** one, or with groupBy one a group by name, then the group of all others and that of the events without the field */
+    rows: {
+      /** null: the events without the field */
+      group?: string | null;
+      /** true of the row of all groups that are not shown, whose name is other */
+      other?: boolean;
+      /** a value a bucket; of buckets without events 0 for count and sum, else null */
+      values: (number | null)[];
+      /** events that entered */
+      counts: number[];
+      previous?: (number | null)[];
+      previous_counts?: number[];
+    }[];
+  }[];
+}
+
+/** What POST /v1/events/chart takes. */
+export interface QueryChartsBody {
+  series: ChartSeries[];
+  /** of all series, beside their own */
+  filters?: Filter[] | null;
+  dateRange?: DateRange | null;
+  bucket?:
+    | "auto"
+    | "second"
+    | "seconds"
+    | "1s"
+    | "5s"
+    | "10s"
+    | "30s"
+    | "minute"
+    | "minutes"
+    | "1m"
+    | "5m"
+    | "10m"
+    | "30m"
+    | "hour"
+    | "hours"
+    | "1h"
+    | "3h"
+    | "6h"
+    | "12h"
+    | "day"
+    | "days"
+    | "1d"
+    | "week"
+    | "weeks"
+    | "1w"
+    | "month"
+    | "months"
+    | "1M"
+    | ""
+    | null;
+  /** where days, weeks and months begin, such as Europe/Berlin */
+  timezone?: string | null;
+  /** also the period before, which needs a dateRange with a beginning */
+  previous?: boolean | null;
 }
 
 export interface Refusal {
@@ -914,6 +1165,22 @@ export interface Threshold {
   pass_when?: boolean | number | null;
   passing_categories?: string[] | null;
 }
+
+/**
+ * the place of a saved chart: its left upper corner in columns and rows, from 0, and how many of them it takes. It does not reach beyond
+ * the 12 columns
+ */
+export interface Tile {
+  /** id of a saved chart */
+  chart: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** What PUT /v1/dashboards/{dashboard} takes. */
+export type UpdateDashboardBody = DashboardInput;
 
 /** What PUT /v1/events takes. */
 export interface UpdateEventBody extends EventUpdate {

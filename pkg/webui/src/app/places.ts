@@ -17,6 +17,7 @@ export const groups: { label: string; places: Place[] }[] = [
       { path: "sessions", label: "Sessions", icon: "session", keys: "g s", also: ["session", "compare"] },
       { path: "completions", label: "Completions", icon: "model", keys: "g c" },
       { path: "events", label: "All events", icon: "events", keys: "g e" },
+      { path: "dashboards", label: "Dashboards", icon: "chart", keys: "g b", also: ["charts"] },
     ],
   },
   {

@@ -9,9 +9,8 @@ import {
   projectGone,
   showUTC,
   signedOut,
-  time,
-  url
-} from "./chunk-EP45JPW5.js";
+  time
+} from "./chunk-JCIIBX5F.js";
 
 // app/session.ts
 import { signal } from "./lib.js";
@@ -47,48 +46,6 @@ effect(() => {
   if (utc.value) localStorage.setItem("spangrove.zone", "UTC");
   else localStorage.removeItem("spangrove.zone");
 });
-
-// app/projects.ts
-import { signal as signal3 } from "./lib.js";
-
-// model/place.ts
-var lists = /* @__PURE__ */ new Set(["sessions", "completions", "events", "start"]);
-var ofOneProject = ["s", "view"];
-function placeElsewhere(hash) {
-  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  if (!lists.has(path)) return "#/";
-  const params = new URLSearchParams(query);
-  for (const name of ofOneProject) params.delete(name);
-  const rest = params.toString();
-  return `#/${path}${rest ? `?${rest}` : ""}`;
-}
-
-// app/projects.ts
-var projects = signal3(null);
-var pageSize = 1e3;
-async function loadProjects() {
-  const all = [];
-  for (let page = 1; ; page++) {
-    const some = await call(`v1/projects?limit=${pageSize}&page=${page}`);
-    all.push(...some);
-    if (some.length < pageSize) break;
-  }
-  projects.value = all;
-}
-var tabs = new BroadcastChannel(`spangrove ${url(".")}`);
-async function switchProject(id) {
-  const answer = await call("v1/login/project", { method: "POST", body: { id } });
-  tabs.postMessage(answer.project.id);
-  reopen();
-}
-tabs.onmessage = (e) => {
-  if (me.value && me.value.project.id !== e.data) reopen();
-};
-function reopen() {
-  me.value = null;
-  history.replaceState(null, "", placeElsewhere(location.hash));
-  location.reload();
-}
 
 // parts/range.tsx
 import { useRef, useState } from "./lib.js";
@@ -186,9 +143,7 @@ export {
   loadMe,
   signIn,
   signOut,
-  projects,
-  loadProjects,
-  switchProject,
+  ownZone,
   utc,
   defaultRange,
   dateRange,

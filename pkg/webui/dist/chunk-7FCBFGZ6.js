@@ -3,72 +3,17 @@ import {
   Icon,
   call,
   text
-} from "./chunk-EP45JPW5.js";
+} from "./chunk-JCIIBX5F.js";
 
 // api/search.ts
-function searchSessions(body, signal2) {
-  return call("v1/sessions/search", { method: "POST", body, ...signal2 && { signal: signal2 } });
+function searchSessions(body, signal) {
+  return call("v1/sessions/search", { method: "POST", body, ...signal && { signal } });
 }
-function searchEvents(body, signal2) {
-  return call("v1/events/search", { method: "POST", body, ...signal2 && { signal: signal2 } });
+function searchEvents(body, signal) {
+  return call("v1/events/search", { method: "POST", body, ...signal && { signal } });
 }
-function searchFields(fields, paths, body, signal2) {
-  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields, ...paths])] }, ...signal2 && { signal: signal2 } });
-}
-
-// app/keymap.ts
-import { signal } from "./lib.js";
-var commands = signal([]);
-var lettersOff = signal(localStorage.getItem("spangrove.letters") === "off");
-function addCommands(list) {
-  commands.value = [...commands.value, ...list];
-  return () => {
-    commands.value = commands.value.filter((c) => !list.includes(c));
-  };
-}
-function keysOf(id) {
-  const command = commands.value.findLast((c) => c.id === id);
-  return command?.keys[0] ? show(command.keys[0]) : "";
-}
-function show(keys) {
-  const mac = navigator.platform.startsWith("Mac");
-  return keys.replace("mod+", mac ? "⌘" : "Ctrl ").replace("shift+", "Shift ").replace("arrowleft", "←").replace("arrowright", "→").replace("arrowup", "↑").replace("arrowdown", "↓").replace("escape", "Esc").replace("enter", "Enter");
-}
-function keyOf(event) {
-  let key = event.key.toLowerCase();
-  if (event.shiftKey && (event.key.length > 1 || /^\p{L}$/u.test(event.key))) key = `shift+${key}`;
-  if (event.ctrlKey || event.metaKey) key = `mod+${key}`;
-  if (event.altKey) key = `alt+${key}`;
-  return key;
-}
-var first = "";
-var firstAt = 0;
-function typing(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
-}
-var pressed = (target) => target instanceof Element && target.closest("button, a[href], summary") !== null;
-function listen() {
-  addEventListener("keydown", (event) => {
-    const key = keyOf(event);
-    if (event.defaultPrevented || event.isComposing) return;
-    if (typing(event.target) && !key.startsWith("mod+k")) return;
-    if (key === "enter" && pressed(event.target)) return;
-    if (key === "escape" && document.querySelector("[popover=auto]:popover-open")) return;
-    if (document.querySelector("dialog[open]") && key !== "mod+k") return;
-    const plain = key.replace("shift+", "").length === 1;
-    if (plain && lettersOff.value) return;
-    const two = performance.now() - firstAt < 1200 ? `${first} ${key}` : "";
-    const find = (keys) => commands.value.findLast((c) => c.keys.includes(keys));
-    const command = two && find(two) || find(key);
-    if (command) {
-      event.preventDefault();
-      first = "";
-      command.run();
-      return;
-    }
-    first = key;
-    firstAt = performance.now();
-  });
+function searchFields(fields, paths, body, signal) {
+  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields, ...paths])] }, ...signal && { signal } });
 }
 
 // api/cache.ts
@@ -77,16 +22,16 @@ var maxPreviews = 2e4;
 var events = /* @__PURE__ */ new Map();
 var previews = /* @__PURE__ */ new Map();
 var asked = /* @__PURE__ */ new Set();
-async function readEvent(id, signal2) {
+async function readEvent(id, signal) {
   const known = events.get(id);
   if (known) return known;
-  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal2 });
+  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
   if (events.size >= maxEvents) events.delete(events.keys().next().value);
   events.set(id, e);
   return e;
 }
-function readField(id, field, signal2) {
-  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal2 });
+function readField(id, field, signal) {
+  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal });
 }
 function forget(id) {
   events.delete(id);
@@ -355,11 +300,11 @@ function rowOf(n) {
 }
 var rowKey = (row) => row.gap ? `${row.node.id}>${row.gap.after?.id ?? ""}` : row.node.id;
 var groupFrom = 5;
-function visibleRows(tree, show2) {
-  const keep = show2.match ? matching(tree, show2.match) : null;
+function visibleRows(tree, show) {
+  const keep = show.match ? matching(tree, show.match) : null;
   const rows = [];
   const stack = [];
-  const folded = (node) => show2.folded.has(node.id) || unloaded(node);
+  const folded = (node) => show.folded.has(node.id) || unloaded(node);
   const push = (nodes, depth, parent) => {
     const list = [];
     const gaps = keep || !parent || !tree.truncated || nodes.length === 0 ? [] : gapsOf(parent);
@@ -371,9 +316,9 @@ function visibleRows(tree, show2) {
       const node = nodes[i];
       skip(nodes[i - 1] ?? null);
       if (keep && !keep.has(node)) continue;
-      if (show2.group && !keep) {
+      if (show.group && !keep) {
         const group = alike(nodes, i);
-        if (group.length >= groupFrom && !show2.opened.has(node.id)) {
+        if (group.length >= groupFrom && !show.opened.has(node.id)) {
           list.push({ node, depth, folded: true, group, grey: false, gap: null });
           i += group.length - 1;
           continue;
@@ -384,7 +329,7 @@ function visibleRows(tree, show2) {
           continue;
         }
       }
-      list.push({ node, depth, folded: folded(node), group: null, grey: keep !== null && !show2.match(node), gap: null });
+      list.push({ node, depth, folded: folded(node), group: null, grey: keep !== null && !show.match(node), gap: null });
     }
     skip(nodes.at(-1) ?? null);
     for (let i = list.length - 1; i >= 0; i--) stack.push(list[i]);
@@ -398,11 +343,11 @@ function visibleRows(tree, show2) {
   return rows;
 }
 function alike(nodes, i) {
-  const first2 = nodes[i];
+  const first = nodes[i];
   const plain = (n) => n.children.length === 0 && n.childCount === 0 && !n.error && !n.running;
-  if (!plain(first2)) return [first2];
+  if (!plain(first)) return [first];
   let end = i + 1;
-  while (end < nodes.length && missingBefore(nodes, end) === 0 && plain(nodes[end]) && nodes[end].name === first2.name && nodes[end].type === first2.type) end++;
+  while (end < nodes.length && missingBefore(nodes, end) === 0 && plain(nodes[end]) && nodes[end].name === first.name && nodes[end].type === first.type) end++;
   return nodes.slice(i, end);
 }
 function matching(tree, match) {
@@ -457,12 +402,6 @@ export {
   searchSessions,
   searchEvents,
   searchFields,
-  commands,
-  lettersOff,
-  addCommands,
-  keysOf,
-  show,
-  listen,
   readEvent,
   readField,
   forget,
