@@ -22,9 +22,10 @@ var allowed = map[string][]string{
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
-	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
+	"extension/evaluateextension": {"pkg/alerting", "pkg/egress", "pkg/seal", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
+	"pkg/alerting":            {"pkg/egress", "pkg/query", "pkg/wire", "nouns"},
 	"pkg/evaluate":            {"nouns"},
 	"pkg/evaluate/online":     {"pkg/evaluate", "pkg/query", "pkg/wire", "nouns"},
 	"pkg/evaluate/expression": {"pkg/evaluate", "nouns"},

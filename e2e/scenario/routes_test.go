@@ -92,6 +92,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 		filled = strings.ReplaceAll(filled, "{view}", ids["views"])
 		filled = strings.ReplaceAll(filled, "{comment}", ids["comments"])
 		filled = strings.ReplaceAll(filled, "{dashboard}", ids["dashboards"])
+		filled = strings.ReplaceAll(filled, "{alert}", ids["alerts"])
 		filled = strings.ReplaceAll(filled, "{event}", ids["events"])
 		filled = strings.ReplaceAll(filled, "{field}", "inputs")
 		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
@@ -183,6 +184,7 @@ func furnish(t *testing.T, api, key string) map[string]string {
 		{"", "PUT", "/v1/providers/v1", `{"model": "` + secret + `"}`, nil},
 		{"charts", "POST", "/v1/charts", `{"name": "` + secret + `", "metric": "duration"}`, []string{"data", "id"}},
 		{"dashboards", "POST", "/v1/dashboards", `{"name": "` + secret + `"}`, []string{"data", "id"}},
+		{"alerts", "POST", "/v1/alerts", `{"name": "` + secret + `", "metric": "duration", "enabled": false}`, []string{"data", "id"}},
 		{"views", "POST", "/v1/views", `{"name": "` + secret + `", "page": "sessions"}`, []string{"data", "id"}},
 		{"comments", "POST", "/v1/events/{id}/comments", `{"author": "a", "text": "` + secret + `"}`, []string{"data", "id"}},
 		{"queues", "POST", "/v1/queues", `{"name": "` + secret + `", "event_ids": ["` + ids["events"] + `"]}`, []string{"queue", "id"}},
@@ -240,7 +242,7 @@ func at(t *testing.T, body string, path []string) string {
 // everything is all that the first project has, as its own key reads it.
 func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
 	t.Helper()
-	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/events/" + ids["events"] + "/comments", "/v1/tools", "/v1/providers", "/v1/charts", "/v1/views", "/v1/dashboards", "/v1/dashboards/" + ids["dashboards"], "/v1/queues", "/v1/queues/" + ids["queues"] + "/items", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
+	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/events/" + ids["events"] + "/comments", "/v1/tools", "/v1/providers", "/v1/charts", "/v1/views", "/v1/alerts", "/v1/alerts/" + ids["alerts"] + "/notices", "/v1/dashboards", "/v1/dashboards/" + ids["dashboards"], "/v1/queues", "/v1/queues/" + ids["queues"] + "/items", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
 		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions", "/v1/evaluations"} {
 		if strings.Count(path, "/") == 2 && !served("GET", path) {
 			continue

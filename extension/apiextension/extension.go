@@ -115,15 +115,17 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	var evaluator httpapi.Evaluator
 	var providers httpapi.Providers
 	var playground httpapi.Playground
+	var alerts httpapi.AlertKeeper
 	if id := e.cfg.Evaluate; id != nil {
 		if evaluator, err = mount.ExtensionOf[httpapi.Evaluator](host, *id, e.key("evaluate")); err != nil {
 			return err
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 		playground, _ = evaluator.(httpapi.Playground)
+		alerts, _ = evaluator.(httpapi.AlertKeeper)
 	}
 	api := httpapi.New(httpapi.Deps{
-		Store: s, Evaluator: evaluator, Providers: providers, Playground: playground, ReadBody: e.readBody, Recheck: e.recheck(auth),
+		Store: s, Evaluator: evaluator, Providers: providers, Playground: playground, Alerts: alerts, ReadBody: e.readBody, Recheck: e.recheck(auth),
 		Refusals: e.refusals, Listeners: e.listeners.list, MaxBody: e.cfg.HTTP.MaxRequestBodySize,
 		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
 	})

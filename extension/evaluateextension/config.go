@@ -34,6 +34,9 @@ type Config struct {
 	// Online is about evaluations that nobody waits for.
 	Online OnlineConfig `mapstructure:"online"`
 
+	// Alerts is about alerts on figures of events.
+	Alerts AlertsConfig `mapstructure:"alerts"`
+
 	// Expression bounds metrics of type EXPRESSION.
 	Expression expression.Config `mapstructure:"expression"`
 

@@ -33,6 +33,8 @@ func TestConfig(t *testing.T) {
 			Workers: 16, MaxWait: 2 * time.Second,
 			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
 				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
+			Alerts: AlertsConfig{PollInterval: 3 * time.Second, AllowAddresses: []string{"127.0.0.1"}, PublicURL: "https://spangrove.example.com",
+				SMTP: SMTPConfig{Address: "mail.example.com:587", From: "alerts@example.com", Username: "alerts", Password: "secret", TLS: "tls"}},
 			Expression: expression.Config{Work: 1000},
 			Secret:     "0123456789abcdef0123456789abcdef", SecretFile: "/somewhere/secret",
 			LLM: llm.Config{DefaultProvider: "local", AllowAddresses: []string{"127.0.0.1", "10.0.0.0/8"}, MaxPromptBytes: 1000, Providers: map[string]llm.Provider{"local": {
@@ -53,6 +55,11 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_evaluate/forgetful", wantErr: "python: memory_mib: must be between 32 and 4095, or 0, which is the default, not 16"},
 		{id: "spangrove_evaluate/talkative", wantErr: "python: output_kib: must be between 0, which is the default, and 65536, not 100000"},
 		{id: "spangrove_evaluate/broad", wantErr: "python: parallel: must be between 0, which is the default, and 256, not 1000"},
+		{id: "spangrove_evaluate/drowsy", wantErr: "alerts: poll_interval: must be between 10ms and 1m, not 2m0s"},
+		{id: "spangrove_evaluate/inward", wantErr: `alerts: allow_addresses: "localhost" is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1`},
+		{id: "spangrove_evaluate/lost", wantErr: `alerts: public_url: must be a URL such as https://spangrove.example.com, not "spangrove"`},
+		{id: "spangrove_evaluate/mute", wantErr: `alerts: smtp: address: must be host:port, not "mail.example.com"`},
+		{id: "spangrove_evaluate/anonymous", wantErr: `alerts: smtp: from: must be an address such as alerts@example.com, not ""`},
 		{id: "spangrove_evaluate/rushed", wantErr: "max_wait: must be between 1ms and 10m, not 0s"},
 		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
 	} {

@@ -43,6 +43,7 @@ type evaluateExtension struct {
 	keys    *keeper          // nil: not started, or there is no store
 	runner  *online.Runner   // nil: not started, or switched off
 	limits  mount.Limits     // nil: there is no store
+	alerts  *alerter         // nil: not started, or there is no store
 }
 
 var _ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
@@ -78,6 +79,9 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 		}
 		judges.Recorder, judges.Ledger, judges.Stored = s, s, e.keys
 		judges.Projects, e.limits = s, s
+		if e.alerts, err = e.newAlerter(host); err != nil {
+			return fmt.Errorf("extensions::%s::alerts: %w", e.set.ID, err)
+		}
 		if judges.Secret, err = s.RecordSecret(ctx); err != nil {
 			return fmt.Errorf("extensions::%s: read the secret of records: %w", e.set.ID, err)
 		}
@@ -93,6 +97,9 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 			return err
 		}
 		e.runner.Start()
+	}
+	if e.alerts != nil && e.cfg.Alerts.Enabled {
+		e.alerts.runner.Start()
 	}
 	e.engines = engines
 	return nil
@@ -218,9 +225,12 @@ func (e *evaluateExtension) Available(ctx context.Context, projectID int64) (eva
 // engines.
 func (e *evaluateExtension) Shutdown(context.Context) error {
 	e.mu.Lock()
-	runner := e.runner
-	e.runner = nil
+	runner, alerts := e.runner, e.alerts
+	e.runner, e.alerts = nil, nil
 	e.mu.Unlock()
+	if alerts != nil {
+		alerts.runner.Stop()
+	}
 	if runner != nil {
 		runner.Stop()
 	}

@@ -26,6 +26,7 @@ func createDefaultConfig() component.Config {
 		MaxWait: 30 * time.Second,
 		LLM:     llm.NewConfig(),
 		Online:  defaultOnline(),
+		Alerts:  defaultAlerts(),
 	}
 }
 

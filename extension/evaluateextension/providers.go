@@ -34,8 +34,9 @@ type keeper struct {
 	providerStore
 	file string // of the secret, where none is configured; empty: there is none
 
-	mu  sync.Mutex
-	box *provider.Box // nil: not needed yet
+	mu     sync.Mutex
+	box    *provider.Box // nil: not needed yet
+	secret []byte        // of the box
 }
 
 // newKeeper checks the secret. A file that is not there is made when the first key is set.
@@ -43,7 +44,8 @@ func newKeeper(s providerStore, cfg *Config) (*keeper, error) {
 	k := &keeper{providerStore: s, file: cfg.SecretFile}
 	if cfg.Secret != "" {
 		var err error
-		if k.box, err = provider.NewBox([]byte(cfg.Secret)); err != nil {
+		k.secret = []byte(cfg.Secret)
+		if k.box, err = provider.NewBox(k.secret); err != nil {
 			return nil, fmt.Errorf("secret: %w", err)
 		}
 		return k, nil
@@ -72,11 +74,12 @@ func (k *keeper) open(make bool) (*provider.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := provider.NewBox([]byte(strings.TrimSpace(string(text))))
+	secret := []byte(strings.TrimSpace(string(text)))
+	box, err := provider.NewBox(secret)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.file, err)
 	}
-	k.box = box
+	k.box, k.secret = box, secret
 	return box, nil
 }
 

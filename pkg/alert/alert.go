@@ -3,10 +3,12 @@
 package alert
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -464,4 +466,36 @@ func (a *Alert) Channel(id string) *Channel {
 		return &a.To[i]
 	}
 	return nil
+}
+
+// SigningKey reads a secret that notices are signed with: base64 of 24 to 64 bytes, which may have whsec_ before it, as the
+// specification of Standard Webhooks has it. The error does not show it.
+func SigningKey(secret string) ([]byte, error) {
+	text := strings.TrimPrefix(secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		key, err = base64.RawStdEncoding.DecodeString(text)
+	}
+	if err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, fault.New(fault.Invalid, "must be base64 of 24 to 64 bytes, such as `openssl rand -base64 32` prints")
+	}
+	return key, nil
+}
+
+// CheckURL checks the address of a webhook. The error does not show it.
+func CheckURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > MaxText || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return fault.New(fault.Invalid, "must be a URL such as https://example.com/hooks/1, at most %d bytes, without a user and a fragment", MaxText)
+	}
+	return nil
+}
+
+// HostOf returns what of a webhook's address may be shown.
+func HostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + "/…"
 }

@@ -27,6 +27,10 @@ const (
 	ProviderDelete = "provider.delete"
 
 	PlaygroundRun = "playground.run" // a model was asked, which costs money; the target is the provider and the model
+	AlertCreate   = "alert.create"
+	AlertUpdate   = "alert.update"
+	AlertDelete   = "alert.delete"
+	AlertTest     = "alert.test"
 
 	SessionDelete       = "session.delete"
 	EventDelete         = "event.delete"
@@ -50,6 +54,7 @@ const (
 // Actions lists all actions, sorted.
 func Actions() []string {
 	return []string{
+		AlertCreate, AlertDelete, AlertTest, AlertUpdate,
 		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, PlaygroundRun, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,

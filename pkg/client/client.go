@@ -27,6 +27,7 @@ type Client struct {
 	Views          *ViewService
 	Comments       *CommentService
 	Dashboards     *DashboardService
+	Alerts         *AlertService
 	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
@@ -172,6 +173,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Views = &ViewService{c}
 	c.Comments = &CommentService{c}
 	c.Dashboards = &DashboardService{c}
+	c.Alerts = &AlertService{c}
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}

@@ -148,6 +148,14 @@ var methods = map[string]string{
 	"getDashboard":       "Dashboards.Get",
 	"updateDashboard":    "Dashboards.Update",
 	"deleteDashboard":    "Dashboards.Delete",
+	"listAlerts":         "Alerts.List",
+	"createAlert":        "Alerts.Create",
+	"getAlert":           "Alerts.Get",
+	"updateAlert":        "Alerts.Update",
+	"deleteAlert":        "Alerts.Delete",
+	"testAlert":          "Alerts.Test",
+	"listAlertHistory":   "Alerts.History",
+	"listAlertNotices":   "Alerts.Notices",
 	"listViews":          "Views.List",
 	"createView":         "Views.Create",
 	"getView":            "Views.Get",
@@ -348,6 +356,7 @@ func TestOperations(t *testing.T) {
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
 			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"dashboards", useDashboards}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"alerts", useAlerts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

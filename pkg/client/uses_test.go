@@ -714,6 +714,34 @@ func usePlayground(t *testing.T, c *client.Client) {
 	}
 }
 
+func useAlerts(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	before := must(c.Alerts.List(ctx, client.Page{}))(t).Total
+	in := client.AlertInput{Name: client.Ptr("slow"), Metric: client.Ptr("duration"), Func: client.Ptr("p95"), Threshold: client.Ptr(2000.0),
+		Query:    []client.Filter{{Field: "event_type", Operator: client.Is, Value: "model"}},
+		Channels: &[]client.AlertChannel{{Type: "email", To: []string{"ann@example.com"}}}}
+	a := must(c.Alerts.Create(ctx, in))(t)
+	equal(t, "made", []any{a.Name, a.Metric, a.Func, a.Threshold, a.Query, a.WindowMinutes, a.Channels[0].To},
+		[]any{"slow", "duration", "p95", 2000.0, in.Query, 60, []string{"ann@example.com"}})
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	a = must(c.Alerts.Update(ctx, a.ID, client.AlertInput{SilencedUntil: &until}))(t)
+	equal(t, "silenced", a.SilencedUntil, until)
+	a = must(c.Alerts.Update(ctx, a.ID, client.AlertInput{SilencedUntil: &time.Time{}, Enabled: client.Ptr(false)}))(t)
+	equal(t, "not any more", []any{a.SilencedUntil, a.Enabled, a.Status.State}, []any{time.Time{}, false, ""})
+	equal(t, "read", must(c.Alerts.Get(ctx, a.ID))(t), a)
+	tested := must(c.Alerts.Test(ctx, a.ID))(t)
+	if tested.Success || len(tested.Notices) != 1 || tested.Notices[0].State != "failed" || tested.Notices[0].Error == "" {
+		t.Errorf("tested without a mail server: %+v", tested)
+	}
+	notices := must(c.Alerts.Notices(ctx, a.ID, client.Page{}))(t)
+	equal(t, "notices", []any{notices.Total, notices.Items[0].Kind}, []any{1, "test"})
+	must(c.Alerts.History(ctx, a.ID, client.Page{Limit: 1}))(t)
+	equal(t, "all", len(collect(t, c.Alerts.All(ctx))), before+1)
+	check(t, c.Alerts.Delete(ctx, a.ID))
+	_, err := c.Alerts.Get(ctx, a.ID)
+	isGone(t, "the alert", err)
+}
+
 func useProviders(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	made := must(c.Providers.Set(ctx, "own", client.ProviderInput{BaseURL: client.Ptr("https://models.example.com/v1"), Model: client.Ptr("m"), DailyCalls: client.Ptr(int64(5))}))(t)

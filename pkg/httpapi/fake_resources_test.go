@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/comment"
 	"github.com/spangrove/spangrove/pkg/configuration"
@@ -251,4 +252,40 @@ func (f *fake) SetProvider(_ context.Context, projectID int64, _ provider.Update
 
 func (f *fake) DeleteProvider(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
+}
+
+func (f *fake) CreateAlert(_ context.Context, projectID int64, _ alert.Update) (alert.Alert, error) {
+	return alert.Alert{}, f.asked(projectID)
+}
+
+func (f *fake) UpdateAlert(_ context.Context, projectID int64, _ string, _ alert.Update) (alert.Alert, error) {
+	return alert.Alert{}, f.asked(projectID)
+}
+
+func (f *fake) TestAlert(_ context.Context, projectID int64, _ string) (alert.Reading, []alert.Notice, error) {
+	return alert.Reading{}, nil, f.asked(projectID)
+}
+
+func (f *fake) FindAlerts(_ context.Context, projectID int64, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadAlerts(_ context.Context, projectID int64, _ []string) ([]alert.Alert, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) Alert(_ context.Context, projectID int64, _ string) (alert.Alert, error) {
+	return alert.Alert{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteAlert(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) AlertChanges(_ context.Context, projectID int64, _ string, _, _ int) ([]alert.Change, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) AlertNotices(_ context.Context, projectID int64, _ string, _, _ int) ([]alert.Notice, int, error) {
+	return nil, 0, f.asked(projectID)
 }

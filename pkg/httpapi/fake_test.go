@@ -131,11 +131,12 @@ type both interface {
 	httpapi.Store
 	httpapi.Providers
 	httpapi.Playground
+	httpapi.AlertKeeper
 }
 
 // serve mounts every route over s. On a request without an identity the project is shop.
 func serve(s both) http.Handler {
-	server := httpapi.New(httpapi.Deps{Store: s, Providers: s, Playground: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) }})
+	server := httpapi.New(httpapi.Deps{Store: s, Providers: s, Playground: s, Alerts: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) }})
 	mux := http.NewServeMux()
 	for _, r := range server.Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

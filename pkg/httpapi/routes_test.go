@@ -210,6 +210,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"name":"x"}`)
 			case "queryCharts":
 				body = strings.NewReader(`{"series":[{}]}`)
+			case "createAlert", "updateAlert":
+				body = strings.NewReader(`{"name":"x","metric":"duration"}`)
 			case "createView", "updateView":
 				body = strings.NewReader(`{"name":"x","page":"sessions"}`)
 			case "createComment", "updateComment":
@@ -368,10 +370,10 @@ func TestDocsListEveryRoute(t *testing.T) {
 	}
 }
 
-// Whatever deletes, whatever changes keys, providers, projects, limits and rules of retention, and whatever asks a model for a person, has an entry in the audit log.
+// Whatever deletes, whatever changes keys, providers, alerts, projects, limits and rules of retention, and whatever asks a model for a person, has an entry in the audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers)(/\{\w+\})?$|^(/v1)?/playground/run$`)
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers|/alerts)(/\{\w+\})?(/test)?$|^(/v1)?/playground/run$`)
 	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)

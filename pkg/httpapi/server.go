@@ -91,6 +91,7 @@ type Store interface {
 	Datapoints
 	Charts
 	Views
+	Alerts
 	Comments
 	Dashboards
 	Queues
@@ -116,6 +117,8 @@ type Deps struct {
 	Providers Providers
 	// Playground asks models for people. If it is nil, nobody can.
 	Playground Playground
+	// Alerts makes alerts and tests them. If it is nil, none can be made.
+	Alerts AlertKeeper
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
 	// release frees what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)

@@ -30,6 +30,9 @@ const (
 
 	// Auto is the bucket that goes with the range of a chart (see Fit).
 	Auto Bucket = "auto"
+
+	// Whole is all time: a chart of it has one point, also of percentiles. No caller of the API names it.
+	Whole Bucket = "whole"
 )
 
 // lengths are the buckets of the clock. A day is a multiple of each.
@@ -91,6 +94,9 @@ func ParseBucket(name string) (Bucket, error) {
 
 // Start returns the beginning of the bucket that t falls into, in the zone. It is not later than t.
 func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
+	if b == Whole {
+		return time.UnixMilli(0).In(zone)
+	}
 	t = t.In(zone)
 	y, m, d := t.Date()
 	if length := lengths[b]; length != 0 {
@@ -107,6 +113,9 @@ func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
 
 // Next returns the beginning of the bucket after the one that begins at start, which is later.
 func (b Bucket) Next(start time.Time) time.Time {
+	if b == Whole {
+		return start.Add(wholeMS * time.Millisecond)
+	}
 	if length := lengths[b]; length != 0 {
 		return clockEnd(start, length-onClock(start)%length)
 	}
@@ -198,6 +207,9 @@ func offset(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
+// wholeMS is longer than any time at which events begin.
+const wholeMS = 8_000_000_000_000 // until 2223
+
 // unitSizes are the lengths of a database's units of time, longest first.
 var unitSizes = []time.Duration{time.Hour, 15 * time.Minute, time.Minute, time.Second}
 
@@ -214,6 +226,9 @@ const lastChange = 4_102_444_800_000 // 2100
 // clocks differ by whole hours, 15 minutes in India or Nepal.
 func (b Bucket) unit(zone *time.Location, from, to float64) (size, origin float64) {
 	const day = 86_400_000
+	if b == Whole {
+		return wholeMS, 0
+	}
 	if zone == time.UTC {
 		switch {
 		case lengths[b] != 0:

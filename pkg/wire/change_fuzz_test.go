@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -115,6 +116,8 @@ func FuzzChanges(f *testing.F) {
 		if in, err := wire.DecodeCharts(body, fuzzTime); err == nil && len(in.Names) != len(in.Set.Series) {
 			t.Errorf("%d names of %d charts: %q", len(in.Names), len(in.Set.Series), body)
 		}
+		al, err := wire.DecodeAlert(body)
+		valid("change of an alert", err, func() []byte { a := alert.New(); a.Apply(&al); return a.Doc() })
 		vw, err := wire.DecodeView(body)
 		valid("view", err, func() []byte { return vw.Doc() })
 		vu, err := wire.DecodeViewUpdate(body, "1")

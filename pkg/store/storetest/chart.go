@@ -570,6 +570,9 @@ func chartRandom(e *env) {
 		if r.IntN(2) == 0 {
 			c.Zone = berlin
 		}
+		if r.IntN(5) == 0 {
+			c.Bucket = query.Whole
+		}
 		var fs []query.Filter
 		switch r.IntN(5) {
 		case 4:

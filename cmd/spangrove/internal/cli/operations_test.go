@@ -51,6 +51,8 @@ var verbs = map[string]string{
 
 	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",
 	"listDashboards": "dashboards list", "createDashboard": "dashboards create", "getDashboard": "dashboards get", "updateDashboard": "dashboards update", "deleteDashboard": "dashboards delete",
+	"listAlerts": "alerts list", "createAlert": "alerts create", "getAlert": "alerts get", "updateAlert": "alerts update", "deleteAlert": "alerts delete",
+	"testAlert": "alerts test", "listAlertHistory": "alerts history", "listAlertNotices": "alerts notices",
 	"listViews": "views list", "createView": "views create", "getView": "views get", "updateView": "views update", "deleteView": "views delete",
 	"listComments": "comments list", "createComment": "comments create", "updateComment": "comments update", "deleteComment": "comments delete",
 	"listProjectCharts": "charts list", "createProjectChart": "charts create", "getProjectChart": "charts get", "updateProjectChart": "charts update", "deleteProjectChart": "charts delete",

@@ -1,0 +1,450 @@
+package alerting
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/spangrove/spangrove/pkg/alert"
+	"github.com/spangrove/spangrove/pkg/chart"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// secret is one that notices of tests are signed with.
+var secret = "whsec_" + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+
+// noon is a Monday's.
+var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a store with a project, a receiver of notices, and a clock that stands.
+type world struct {
+	*testing.T
+	s       *store.Store
+	project project.Project
+	r       *Runner
+	hook    *receiver
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, now: noon, hook: newReceiver(t)}
+	var err error
+	if w.s, err = store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Now: w.Now, Synchronous: "normal"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if w.project, err = w.s.EnsureProject(t.Context(), "default"); err != nil {
+		t.Fatal(err)
+	}
+	w.r = w.runner(Options{})
+	return w
+}
+
+// runner returns a runner on the store. Addresses and secrets stand in the channels as they are.
+func (w *world) runner(o Options) *Runner {
+	w.Helper()
+	o.Now, o.Allowed = w.Now, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	o.Open = func(_ int64, c *alert.Channel) (string, string, error) { return string(c.URL), string(c.Secret), nil }
+	r, err := New(w.s, o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(r.Stop)
+	return r
+}
+
+func (w *world) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) move(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// put stores events that last so many milliseconds, a minute before now.
+func (w *world) put(ago time.Duration, durations ...float64) {
+	w.Helper()
+	var b event.Batch
+	for _, d := range durations {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: "x", Source: "test",
+			Start: float64(w.Now().Add(-ago).UnixMilli()), Duration: d}}
+		e.Complete(time.Time{})
+		b.Events = append(b.Events, e)
+	}
+	if err := w.s.Put(w.Context(), w.project.ID, b); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// alert makes one of the average duration over an hour, with a webhook.
+func (w *world) alert(change func(*alert.Alert)) alert.Alert {
+	w.Helper()
+	a := alert.New()
+	a.Name, a.Metric, a.Threshold = "slow", "duration", 100
+	a.Query = json.RawMessage(`[{"field":"event_type","operator":"is","value":"tool"}]`)
+	a.To = []alert.Channel{{ID: "hook", Type: alert.Webhook, Host: "http://x/…", URL: []byte(w.hook.URL + "/hook/token"), Secret: []byte(secret)}}
+	if change != nil {
+		change(&a)
+	}
+	a.Complete()
+	if err := a.Validate(); err != nil {
+		w.Fatal(err)
+	}
+	a, err := w.s.CreateAlert(w.Context(), w.project.ID, a)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return a
+}
+
+// run evaluates and sends until nothing is left to do now.
+func (w *world) run() {
+	w.Helper()
+	for _, f := range []func(context.Context) (bool, error){w.r.Evaluate, w.r.Send} {
+		for busy := true; busy; {
+			var err error
+			if busy, err = f(w.Context()); err != nil {
+				w.Fatal(err)
+			}
+		}
+	}
+}
+
+func (w *world) status(id string) alert.Status {
+	w.Helper()
+	a, err := w.s.Alert(w.Context(), w.project.ID, id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return a.Status
+}
+
+func (w *world) notices(id string) (list []string) {
+	w.Helper()
+	notices, _, err := w.s.AlertNotices(w.Context(), w.project.ID, id, 100, 1)
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, n := range notices {
+		line := fmt.Sprintf("%s %s %d", n.Kind, n.State, n.Attempts)
+		if n.Error != "" {
+			line += " " + n.Error
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// receiver keeps the notices that it gets.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []notice
+	answer int // the status it answers with
+}
+
+type notice struct {
+	header http.Header
+	body   string
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{answer: http.StatusNoContent}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.got = append(r.got, notice{req.Header, string(body)})
+		w.Header().Set("Location", "/elsewhere")
+		w.WriteHeader(r.answer)
+		if r.answer >= 400 {
+			_, _ = io.WriteString(w, "no service for "+req.URL.Path)
+		}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) taken() []notice {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]notice(nil), r.got...)
+}
+
+func TestFiresAndResolves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.r = w.runner(Options{URL: "https://spangrove.example/"})
+	a := w.alert(nil)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.NoData {
+		t.Errorf("without events: %+v", s)
+	}
+	w.put(time.Minute, 50, 350)
+	w.move(time.Minute)
+	w.run()
+	s := w.status(a.ID)
+	if s.State != alert.Firing || *s.Last.Value != 200 || s.Last.Events != 2 {
+		t.Fatalf("with slow ones: %+v", s)
+	}
+	got := w.hook.taken()
+	if len(got) != 1 {
+		t.Fatalf("%d notices", len(got))
+	}
+	if err := Verify(secret, got[0].header, []byte(got[0].body), w.Now()); err != nil {
+		t.Errorf("signature: %v", err)
+	}
+	if Verify(secret, got[0].header, []byte(got[0].body+" "), w.Now()) == nil || Verify(secret, got[0].header, []byte(got[0].body), w.Now().Add(time.Hour)) == nil {
+		t.Error("a changed or an old notice is taken")
+	}
+	var body map[string]any
+	if err := json.Unmarshal([]byte(got[0].body), &body); err != nil {
+		t.Fatal(err)
+	}
+	id, incident := got[0].header.Get("Webhook-Id"), body["incident"]
+	want := map[string]any{
+		"id": id, "type": "alert.firing", "timestamp": "2026-06-01T12:01:00.000Z", "title": "Alert: slow", "incident": incident,
+		"text":    "Average of duration is 200 (2 events). It fires when above 100 over 1 hour.",
+		"alert":   map[string]any{"id": a.ID, "name": "slow", "description": "", "condition": "above 100 over 1 hour", "measures": "average of duration"},
+		"project": map[string]any{"id": w.project.PublicID, "name": "default"},
+		"reading": map[string]any{"value": 200.0, "events": 2.0, "from": "2026-06-01T11:01:00.000Z", "to": "2026-06-01T12:01:00.000Z"},
+		"url":     "https://spangrove.example/#/alerts?id=" + a.ID,
+	}
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Errorf("body (-want +got):\n%s", diff)
+	}
+
+	w.move(2 * time.Hour) // the slow ones are out of the window
+	w.put(time.Minute, 10)
+	w.run()
+	got = w.hook.taken()
+	if len(got) != 2 || !strings.Contains(got[1].body, `"type":"alert.resolved"`) || !strings.Contains(got[1].body, fmt.Sprintf(`"incident":%q`, incident)) {
+		t.Errorf("resolved: %v", got[1:])
+	}
+	if diff := cmp.Diff([]string{"resolved sent 1", "firing sent 1"}, w.notices(a.ID)); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
+func TestRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.hook.answer = http.StatusInternalServerError
+	a := w.alert(nil)
+	w.put(time.Minute, 500)
+	w.run()
+	if diff := cmp.Diff([]string{"firing waiting 1 answered 500 Internal Server Error: no service for [hidden]"}, w.notices(a.ID)); diff != "" {
+		t.Errorf("after one attempt (-want +got):\n%s", diff)
+	}
+	w.move(9 * time.Second)
+	w.run()
+	if n := len(w.hook.taken()); n != 1 {
+		t.Errorf("too early: %d attempts", n)
+	}
+	w.hook.mu.Lock()
+	w.hook.answer = http.StatusOK
+	w.hook.mu.Unlock()
+	w.move(time.Second)
+	w.run()
+	got := w.hook.taken()
+	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") || got[0].body != got[1].body {
+		t.Errorf("the second attempt is another notice: %v", got)
+	}
+	if diff := cmp.Diff([]string{"firing sent 2"}, w.notices(a.ID)); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+}
+
+// TestSentAgain sends a notice and ends before that is written down: the next runner sends it again with the same id.
+func TestSentAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(nil)
+	w.put(time.Minute, 500)
+	for busy := true; busy; {
+		var err error
+		if busy, err = w.r.Evaluate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claims, err := w.s.ClaimNotices(t.Context(), 1, noticeLease)
+	if err != nil || len(claims) != 1 {
+		t.Fatal(claims, err)
+	}
+	if o := w.r.deliver(t.Context(), w.project.ID, &claims[0].Notice, nil); o.Error != "" {
+		t.Fatal(o)
+	}
+	w.move(noticeLease + time.Second)
+	w.r = w.runner(Options{})
+	w.run()
+	got := w.hook.taken()
+	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") {
+		t.Errorf("sent: %v", got)
+	}
+	if n := w.notices(a.ID); len(n) != 1 || n[0] != "firing sent 2" {
+		t.Errorf("notices %q", n)
+	}
+}
+
+func TestWeekBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(func(a *alert.Alert) { a.Compare, a.Threshold, a.MinEvents = alert.WeekBefore, 50, 2 })
+	w.put(7*24*time.Hour+30*time.Minute, 100, 100)
+	w.put(7*24*time.Hour-time.Minute, 9000) // in the hour after it
+	w.put(time.Minute, 140, 140)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.OK || *s.Last.Value != 140 || *s.Last.Before != 100 {
+		t.Errorf("40 percent more: %+v", s)
+	}
+	w.put(time.Second, 300)
+	w.move(time.Minute)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.Firing || s.Last.Events != 3 || s.Last.EventsBefore != 2 && s.Last.EventsBefore != 3 {
+		t.Errorf("more: %+v", s)
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(func(a *alert.Alert) { a.Func, a.Op, a.Threshold, a.MinEvents = "count", alert.Below, 1, -1 })
+	w.run()
+	if s := w.status(a.ID); s.State != alert.Firing || *s.Last.Value != 0 {
+		t.Errorf("nothing came: %+v", s)
+	}
+}
+
+func TestSavedChart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := chart.Chart{Name: "delay", Metric: "duration", Func: "p50", GroupBy: "event_name", DateRange: json.RawMessage(`{"relative":"5m"}`),
+		Query: json.RawMessage(`[{"field":"event_type","operator":"is","value":"tool"}]`)}
+	c.Complete()
+	c, err := w.s.CreateChart(t.Context(), w.project.ID, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := w.alert(func(a *alert.Alert) { a.ChartID = c.ID })
+	w.put(30*time.Minute, 1, 200, 300)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.Firing || *s.Last.Value != 200 {
+		t.Errorf("the median of the window: %+v", s)
+	}
+	if got := w.hook.taken(); len(got) != 1 || !strings.Contains(got[0].body, "Delay: p50 of duration is 200") {
+		t.Errorf("notice: %v", got)
+	}
+	if err := w.s.DeleteChart(t.Context(), w.project.ID, c.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.move(time.Minute)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.NoData || s.Last.Error != "the chart is deleted" {
+		t.Errorf("without its chart: %+v", s)
+	}
+}
+
+func TestOtherProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(func(a *alert.Alert) {
+		a.Query = json.RawMessage(`[{"field":"project_id","operator":"is","value":"` + uuid.NewString() + `"}]`)
+	})
+	w.put(time.Minute, 500)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.NoData || s.Last.Events != 0 {
+		t.Errorf("events of another project: %+v", s)
+	}
+}
+
+func TestTest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.hook.answer = http.StatusFound
+	a := w.alert(func(a *alert.Alert) {
+		a.To = append(a.To, alert.Channel{ID: "mail", Type: alert.Email, Mail: []string{"ann@example.com"}},
+			alert.Channel{ID: "slack", Type: alert.Slack, URL: []byte("http://127.0.0.1:1/services/T/B/secret")},
+			alert.Channel{ID: "inside", Type: alert.Slack, URL: []byte("http://10.1.2.3/services/T/B/secret")})
+	})
+	w.put(time.Minute, 500)
+	reading, notices, err := w.r.Test(t.Context(), w.project.ID, a.ID)
+	if err != nil || *reading.Value != 500 || len(notices) != 4 {
+		t.Fatal(reading, notices, err)
+	}
+	for i, want := range []string{"answered 302, and redirects are not followed", "this server sends no e-mail", "was not reached", "was not reached"} {
+		if n := notices[i]; n.State != alert.Failed || !strings.Contains(n.Error, want) || strings.Contains(n.Error, "secret") {
+			t.Errorf("%d: %s %s, want %s", i, n.State, n.Error, want)
+		}
+	}
+	if notices[2].Error != notices[3].Error {
+		t.Errorf("what is refused and what is not there differ: %q, %q", notices[2].Error, notices[3].Error)
+	}
+	if s := w.status(a.ID); s.State != "" {
+		t.Errorf("a test moves the state: %+v", s)
+	}
+	if n := w.notices(a.ID); len(n) != 4 {
+		t.Errorf("recorded: %q", n)
+	}
+}
+
+func TestSlackBody(t *testing.T) {
+	t.Parallel()
+	n := alert.Notice{Kind: alert.KindFiring, Name: "<!channel> *a* & b", Description: "<http://x|y>", Condition: "above 1"}
+	got := string(slackBody(&n, "p", "https://s/#/alerts?id=1"))
+	var body struct{ Text string }
+	if err := json.Unmarshal([]byte(got), &body); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(body.Text, "<!channel>") || strings.Contains(body.Text, "<http://x") || !strings.Contains(body.Text, "<https://s/#/alerts?id=1|Open the alert>") {
+		t.Errorf("%s", body.Text)
+	}
+}
+
+// TestRunner runs in the background until it is stopped.
+func TestRunner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.runner(Options{Poll: 5 * time.Millisecond})
+	w.alert(nil)
+	w.put(time.Minute, 500)
+	r.Start()
+	for range 400 {
+		if len(w.hook.taken()) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.Stop()
+	r.Stop()
+	if n := len(w.hook.taken()); n != 1 {
+		t.Errorf("%d notices", n)
+	}
+}

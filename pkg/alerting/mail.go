@@ -1,0 +1,183 @@
+package alerting
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	"net/mail"
+	"net/smtp"
+	"net/textproto"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/alert"
+)
+
+// Mail is the server that sends e-mail. It is the operator's, and so no address is refused.
+type Mail struct {
+	Address  string // host:port; empty: none is sent
+	From     string // such as alerts@example.com, or "Spangrove <alerts@example.com>"
+	Username string // empty: nobody signs in
+	Password string
+	TLS      string // STARTTLS, which is the default, ImplicitTLS or NoTLS
+}
+
+// How the connection to the server is encrypted.
+const (
+	STARTTLS    = "starttls"
+	ImplicitTLS = "tls"
+	NoTLS       = "none"
+)
+
+// Check reports the first setting that cannot work.
+func (m *Mail) Check() error {
+	if m.Address == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(m.Address); err != nil {
+		return fmt.Errorf("address: must be host:port, not %q", m.Address)
+	}
+	if _, err := mail.ParseAddress(m.From); err != nil {
+		return fmt.Errorf("from: must be an address such as alerts@example.com, not %q", m.From)
+	}
+	if !slices.Contains([]string{"", STARTTLS, ImplicitTLS, NoTLS}, m.TLS) {
+		return fmt.Errorf("tls: must be %s, %s or %s, not %q", STARTTLS, ImplicitTLS, NoTLS, m.TLS)
+	}
+	return nil
+}
+
+// send sends a notice by mail.
+func (m *Mail) send(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
+	if m.Address == "" {
+		return alert.Outcome{Error: "this server sends no e-mail: the operator must set alerts::smtp of spangrove_evaluate, or SPANGROVE_SMTP_ADDRESS",
+			Final: true}
+	}
+	err := m.talk(ctx, to, n, projectName, link)
+	var said *textproto.Error
+	switch {
+	case err == nil:
+		return alert.Outcome{}
+	case errors.As(err, &said):
+		return alert.Outcome{Status: said.Code, Error: fmt.Sprintf("the mail server said %d %.200s", said.Code, said.Msg), Final: said.Code >= 500}
+	case errors.Is(err, errNoTLS):
+		return alert.Outcome{Error: err.Error(), Final: true}
+	}
+	return alert.Outcome{Error: "the mail server did not take it: " + plainError(err)}
+}
+
+var errNoTLS = errors.New("the mail server offers no STARTTLS; set alerts::smtp::tls of spangrove_evaluate")
+
+// plainError returns an error without the addresses that package net puts into it.
+func plainError(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Op + ": the connection failed"
+	}
+	return err.Error()
+}
+
+// talk speaks SMTP.
+func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (err error) {
+	host, _, err := net.SplitHostPort(m.Address)
+	if err != nil {
+		return err
+	}
+	secure := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	var conn net.Conn
+	dialer := &net.Dialer{}
+	if m.TLS == ImplicitTLS {
+		conn, err = (&tls.Dialer{NetDialer: dialer, Config: secure}).DialContext(ctx, "tcp", m.Address)
+	} else {
+		conn, err = dialer.DialContext(ctx, "tcp", m.Address)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	c, err := smtp.NewClient(conn, host)
+	if err != nil {
+		return err
+	}
+	if m.TLS == "" || m.TLS == STARTTLS {
+		if ok, _ := c.Extension("STARTTLS"); !ok {
+			return errNoTLS
+		}
+		if err := c.StartTLS(secure); err != nil {
+			return err
+		}
+	}
+	if m.Username != "" {
+		if err := c.Auth(smtp.PlainAuth("", m.Username, m.Password, host)); err != nil {
+			return err
+		}
+	}
+	from, err := mail.ParseAddress(m.From)
+	if err != nil {
+		return err
+	}
+	if err := c.Mail(from.Address); err != nil {
+		return err
+	}
+	for _, address := range to {
+		if err := c.Rcpt(address); err != nil {
+			return err
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(message822(from, to, n, projectName, link)); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	_ = c.Quit() // the mail is taken
+	return nil
+}
+
+// message822 writes a mail. Its Message-ID is made of the notice's id, so that a mail that comes twice is seen to be one.
+func message822(from *mail.Address, to []string, n *alert.Notice, projectName, link string) []byte {
+	_, domain, _ := strings.Cut(from.Address, "@")
+	var b bytes.Buffer
+	for _, h := range [][2]string{
+		{"From", from.String()},
+		{"To", strings.Join(to, ", ")},
+		{"Subject", mime.QEncoding.Encode("utf-8", oneLine(n.Title()+" ("+projectName+")"))},
+		{"Date", time.UnixMilli(max(n.Created, n.At)).UTC().Format(time.RFC1123Z)},
+		{"Message-ID", "<" + n.ID + "@" + domain + ">"},
+		{"Auto-Submitted", "auto-generated"},
+		{"MIME-Version", "1.0"},
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "quoted-printable"},
+	} {
+		b.WriteString(h[0] + ": " + h[1] + "\r\n")
+	}
+	b.WriteString("\r\n")
+	text := n.Text() + "\n\nProject: " + projectName + "\nMeasured from " + stamp(n.From) + " to " + stamp(n.To) + "\n"
+	if n.Description != "" {
+		text += "\n" + n.Description + "\n"
+	}
+	if link != "" {
+		text += "\n" + link + "\n"
+	}
+	w := quotedprintable.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // into memory
+	_ = w.Close()
+	return b.Bytes()
+}
+
+// oneLine returns a text without what would end a header.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,230 @@
+package alerting
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/alert"
+	"github.com/spangrove/spangrove/pkg/egress"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Send sends some of the notices that are due, and reports whether there were any.
+func (r *Runner) Send(ctx context.Context) (busy bool, err error) {
+	claims, err := r.store.ClaimNotices(ctx, noticesAtOnce, noticeLease)
+	if err != nil {
+		return false, err
+	}
+	var work sync.WaitGroup
+	errs := make([]error, len(claims))
+	for i := range claims {
+		work.Go(func() {
+			c := &claims[i]
+			outcome := r.deliver(ctx, c.Project, &c.Notice, nil)
+			if ctx.Err() != nil {
+				return // it is sent again after its claim
+			}
+			c.Notice.Tried(outcome, r.options.Now().UnixMilli())
+			errs[i] = r.store.FinishNotice(ctx, c.Project, c.Notice)
+		})
+	}
+	work.Wait()
+	return len(claims) > 0, errors.Join(errs...)
+}
+
+// Test measures an alert now and sends a notice of it to each of its channels, once, whatever its state is.
+func (r *Runner) Test(ctx context.Context, projectID int64, id string) (reading alert.Reading, notices []alert.Notice, err error) {
+	a, err := r.store.Alert(ctx, projectID, id)
+	if err != nil {
+		return reading, nil, err
+	}
+	at := r.options.Now().UnixMilli()
+	reading, measures, err := r.measure(ctx, projectID, &a, at)
+	if err != nil {
+		return reading, nil, err
+	}
+	notices = r.notices(&a, &reading, alert.Told{Kind: alert.KindTest}, measures)
+	for i := range notices {
+		notices[i].ID = "test-" + strconv.FormatInt(at, 10) + "-" + notices[i].ChannelID
+	}
+	var work sync.WaitGroup
+	for i := range notices {
+		work.Go(func() {
+			n := &notices[i]
+			outcome := r.deliver(ctx, projectID, n, &a)
+			outcome.Final = true // nobody waits for a second attempt
+			n.Attempts = 1
+			n.Tried(outcome, r.options.Now().UnixMilli())
+		})
+	}
+	work.Wait()
+	if len(notices) > 0 {
+		err = r.store.RecordNotices(ctx, projectID, id, notices)
+	}
+	return reading, notices, err
+}
+
+// deliver makes one attempt to send a notice. of is its alert; nil: it is read.
+func (r *Runner) deliver(ctx context.Context, projectID int64, n *alert.Notice, of *alert.Alert) (o alert.Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
+	defer func() { r.telemetry.sent(ctx, n.Type, &o) }()
+	if of == nil {
+		a, err := r.store.Alert(ctx, projectID, n.AlertID)
+		if fault.IsNotFound(err) {
+			return alert.Outcome{Error: "the alert is deleted", Final: true}
+		}
+		if err != nil {
+			return alert.Outcome{Error: "the store did not answer"}
+		}
+		of = &a
+	}
+	c := of.Channel(n.ChannelID)
+	if c == nil {
+		return alert.Outcome{Error: "the alert has this channel no more", Final: true}
+	}
+	p, err := r.store.ProjectByID(ctx, projectID)
+	if err != nil {
+		return alert.Outcome{Error: "the project cannot be read", Final: fault.IsNotFound(err)}
+	}
+	link := r.link(n)
+	if c.Type == alert.Email {
+		return r.options.Mail.send(ctx, c.Mail, n, p.Name, link)
+	}
+	address, secret, err := r.options.Open(projectID, c)
+	if err != nil {
+		return alert.Outcome{Error: message(err), Final: true}
+	}
+	body := slackBody(n, p.Name, link)
+	var key []byte
+	if c.Type == alert.Webhook {
+		body = webhookBody(n, &p, link)
+		if key, err = alert.SigningKey(secret); err != nil {
+			return alert.Outcome{Error: "the secret " + message(err), Final: true}
+		}
+	}
+	o, err = r.hooks.post(ctx, address, body, n.ID, key, r.options.Now())
+	if err != nil {
+		r.options.Logger.Warn("a notice was not delivered", zap.Int64("project", projectID), zap.String("alert", n.AlertID),
+			zap.String("host", c.Host), zap.Error(err))
+	}
+	return o
+}
+
+// link returns where people see the alert of a notice, "" if nobody has said where the pages are.
+func (r *Runner) link(n *alert.Notice) string {
+	if r.options.URL == "" {
+		return ""
+	}
+	return strings.TrimSuffix(r.options.URL, "/") + "/#/alerts?id=" + url.QueryEscape(n.AlertID)
+}
+
+// hooks posts to webhooks. It connects where its guard lets it, follows no redirect, and reads little of an answer.
+type hooks struct {
+	guard     egress.Guard
+	transport *http.Transport
+}
+
+func newHooks(allowed []netip.Prefix) *hooks {
+	h := &hooks{guard: egress.Guard{Allowed: allowed}}
+	h.transport = h.guard.Transport()
+	h.transport.MaxIdleConnsPerHost = 1
+	return h
+}
+
+func (h *hooks) close() { h.transport.CloseIdleConnections() }
+
+// maxAnswer is how much of an answer is read, maxShown how much of it is shown.
+const (
+	maxAnswer = 4 << 10
+	maxShown  = 200
+)
+
+// post sends a body, signed if there is a key. The error is for the log, and tells more than the outcome, which everybody in the project sees.
+func (h *hooks) post(ctx context.Context, address string, body []byte, id string, key []byte, now time.Time) (alert.Outcome, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return alert.Outcome{Error: "the address is no URL", Final: true}, nil
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Spangrove")
+	if key != nil {
+		sign(req.Header, key, id, now, body)
+	}
+	res, err := h.transport.RoundTrip(egress.Mark(req))
+	if err != nil {
+		return alert.Outcome{Error: failure(err)}, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	o := alert.Outcome{Status: res.StatusCode}
+	switch {
+	case res.StatusCode < 300:
+		return o, nil
+	case res.StatusCode < 400:
+		o.Error, o.Final = fmt.Sprintf("answered %d, and redirects are not followed; set the address it points to", res.StatusCode), true
+	default:
+		o.Error = fmt.Sprintf("answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+		if said := shown(text, req.URL); said != "" {
+			o.Error += ": " + said
+		}
+		o.Final = res.StatusCode == http.StatusGone
+	}
+	return o, nil
+}
+
+// failure says why there was no answer. Why nobody was reached is not told, since that would show a network to people who are not
+// in it.
+func failure(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("did not answer within %s", sendTimeout)
+	case egress.Unreachable(err):
+		return "was not reached: there may be no such host, or nobody at that address, or the address is not allowed (" + HowToAllow + ")"
+	}
+	return "the connection broke off"
+}
+
+// HowToAllow tells operators which setting lets notices go elsewhere.
+const HowToAllow = "allow_addresses of spangrove_evaluate::alerts, or SPANGROVE_ALLOW_NOTICE_ADDRESSES"
+
+// shown returns the begin of an answer as one line, without the parts of the address that are secret.
+func shown(text []byte, u *url.URL) string {
+	s := strings.ToValidUTF8(string(text), "\uFFFD")
+	for _, secret := range []string{u.String(), u.RequestURI(), u.Path, u.EscapedPath(), u.RawQuery} {
+		if len(secret) > 1 {
+			s = strings.ReplaceAll(s, secret, "[hidden]")
+		}
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxShown {
+		s = strings.ToValidUTF8(s[:maxShown], "") + "…"
+	}
+	return s
+}
+
+// sign adds the headers of Standard Webhooks 1.0.0 (https://www.standardwebhooks.com): the HMAC-SHA256 of id, time and body.
+func sign(h http.Header, key []byte, id string, now time.Time, body []byte) {
+	at := strconv.FormatInt(now.Unix(), 10)
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + at + "."))
+	mac.Write(body)
+	h.Set("Webhook-Id", id)
+	h.Set("Webhook-Timestamp", at)
+	h.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+}
