@@ -10,6 +10,7 @@ export interface Page {
 export const later: Record<string, Page> = {
   charts: { title: "Chart", load: () => import("./pages/dashboards/builder.tsx") },
   dashboards: { title: "Dashboards", load: () => import("./pages/dashboards/boards.tsx") },
+  metrics: { title: "Metrics", load: () => import("./pages/metrics/index.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
 };

@@ -52,6 +52,30 @@ export interface AuditEntry {
   count: number;
 }
 
+export interface Backfill {
+  id: string;
+  metric_id: string;
+  /** v1, v2 and so on */
+  metric_version: string;
+  state: "running" | "paused" | "done" | "cancelled";
+  /** the run it is over */
+  evaluation_id?: string;
+  limit?: number;
+  /** events that it was about when it was made */
+  total: number;
+  /** events looked at */
+  looked: number;
+  /** of them, those that the version had scored before */
+  skipped: number;
+  waiting: number;
+  paused: number;
+  done: number;
+  failed: number;
+  dead: number;
+  created_at: string;
+  updated_at?: string;
+}
+
 export interface Category {
   category: string;
   score?: number | null;
@@ -247,6 +271,20 @@ export interface CreateIngestionKeyAnswer {
   };
 }
 
+/** What POST /v1/metrics answers: stored */
+export interface CreateMetricAnswer {
+  inserted: true;
+  metric_id: string;
+  warnings?: Warnings;
+}
+
+/** What POST /v1/metrics/{id}/versions answers: the version */
+export interface CreateMetricVersionAnswer {
+  success: true;
+  data: MetricVersion;
+  warnings?: Warnings;
+}
+
 /** What POST /v1/views answers: saved */
 export interface CreateViewAnswer {
   success: true;
@@ -392,6 +430,58 @@ export type DateRange =
   | { gte?: string | number; lte?: string | number }
   | { start_time?: string | number; end_time?: string | number }
   | { relative?: string };
+
+/** What POST /v1/metrics/library answers: it is a metric of the project */
+export interface EnableMetricAnswer {
+  inserted: true;
+  metric_id: string;
+  warnings?: Warnings;
+}
+
+export interface Evaluation {
+  id: string;
+  metric_id: string;
+  /** v1, v2 and so on */
+  metric_version: string;
+  event_id: string;
+  /** the backfill that asked for it */
+  backfill_id?: string;
+  state: EvaluationState;
+  /** how often an engine was asked */
+  attempts: number;
+  score?: number | boolean | string;
+  /** whether the score meets the threshold, if that says anything of it */
+  passed?: boolean;
+  /** the sort of failure, such as no_engine or unfit */
+  failure?: string;
+  explanation?: string;
+  /** in US dollars */
+  cost: number;
+  /** its share of the time that the engine took for the events of a batch */
+  latency_ms: number;
+  created_at: string;
+  /** of one that waits: not before */
+  due_at?: string;
+  finished_at?: string;
+}
+
+export interface EvaluationCounts {
+  waiting: number;
+  paused: number;
+  done: number;
+  failed: number;
+  dead: number;
+  /** what judges cost for them, in US dollars */
+  cost: number;
+  /** of those without a score, by the sort of failure, most first */
+  failures: { failure: string; count: number }[];
+}
+
+/**
+ * `waiting`, also while an engine works on it; `paused` with its backfill; `done`; `failed`: the event allows no score; `dead`: the engine
+ * broke too often
+ */
+export type EvaluationState = "waiting" | "paused" | "done" | "failed" | "dead";
 
 export interface Event extends EventFields {
   session_id: string;
@@ -605,6 +695,19 @@ export interface GetMeAnswer {
   };
 }
 
+/** What GET /v1/metrics/{id}/agreement answers: how far they agree, and a page of the cases in which they do not */
+export type GetMetricAgreementAnswer = MetricAgreement;
+
+/** What GET /v1/metrics/{id}/coverage answers: events and evaluations, counted */
+export interface GetMetricCoverageAnswer {
+  /** events that the metric is for */
+  matching: number;
+  /** those of them that have a score under its name */
+  scored: number;
+  online: EvaluationCounts;
+  backfills: EvaluationCounts;
+}
+
 /** What GET /v1/projects/{id}/retention answers: the rule */
 export interface GetRetentionAnswer {
   project_id: string;
@@ -729,6 +832,11 @@ export interface ListAuditAnswer {
   entries: AuditEntry[];
 }
 
+/** What GET /v1/metrics/{id}/backfills answers: a page of the backfills */
+export interface ListBackfillsAnswer {
+  backfills: Backfill[];
+}
+
 /** What GET /v1/charts answers: a page of the charts */
 export interface ListChartsAnswer {
   success: true;
@@ -740,6 +848,13 @@ export interface ListDatasetsAnswer {
   datasets: Dataset[];
   /** the same; left out with ids=false */
   testcases?: Dataset[];
+}
+
+/** What GET /v1/evaluations answers: a page, which may have fewer than `limit` where they are large */
+export interface ListEvaluationsAnswer {
+  evaluations: Evaluation[];
+  /** where the next page begins, if there is one */
+  next?: string;
 }
 
 /** What POST /v1/events/values answers: the values */
@@ -780,6 +895,12 @@ export interface ListKeysAnswer {
 /** What GET /v1/metrics/library answers: all of them, by name */
 export interface ListMetricLibraryAnswer {
   metrics: LibraryMetric[];
+}
+
+/** What GET /v1/metrics/{id}/versions answers: a page of the versions */
+export interface ListMetricVersionsAnswer {
+  success: true;
+  data: MetricVersion[];
 }
 
 /** What GET /v1/metrics answers: a page of the metrics */
@@ -836,12 +957,88 @@ export interface Metric {
   updated_at: string | null;
 }
 
+export interface MetricAgreement {
+  /** events with the label that were looked at */
+  labelled: number;
+  /** there are no others */
+  complete: boolean;
+  /** those of them that have a score */
+  scored: number;
+  /** pairs of score and label */
+  compared: number;
+  /** pairs that cannot be compared */
+  unlike: number;
+  /** of truth values, texts and what counts as whether it passes; null if there are none */
+  classes: {
+    compared: number;
+    agreed: number;
+    /** agreed of compared */
+    accuracy: number;
+    /** Cohen's: how much of the agreement that chance would not give there is; null if both always gave one and the same */
+    kappa: number | null;
+    /** those compared by whether they pass */
+    by_threshold: number;
+    /** values beyond the 100 that people gave most often */
+    omitted: number;
+    values: {
+      value: boolean | string;
+      /** how often people gave it */
+      labelled: number;
+      /** how often the metric gave it */
+      given: number;
+      /** how often both did */
+      both: number;
+      /** both of given */
+      precision: number | null;
+      /** both of labelled */
+      recall: number | null;
+      f1: number | null;
+    }[];
+  } | null;
+  /** of pairs of two numbers; null if there are none. What is not defined is null */
+  numbers: {
+    compared: number;
+    /** Pearson's */
+    correlation: number | null;
+    /** weighted by squared differences, which is Lin's concordance, too */
+    kappa: number | null;
+    /** score less label */
+    mean_difference: number | null;
+    mean_absolute_difference: number | null;
+  } | null;
+  /** pairs that disagree: of other classes, or numbers without a threshold that differ */
+  disagreements: number;
+  /** a page of these; other classes first, numbers by how far they are apart, the newest first otherwise */
+  cases: {
+    event_id: string;
+    session_id: string;
+    /** its first 1,000 bytes */
+    event_name: string;
+    start_time: number;
+    label: boolean | number | string;
+    score: boolean | number | string;
+    /** of the score, its first 1,000 bytes */
+    explanation: string;
+  }[];
+}
+
 export interface MetricFilters {
   filterArray?: Filter[] | null;
 }
 
 /** each type has two names: custom is PYTHON, model LLM, human HUMAN, composite COMPOSITE; EXPRESSION is shown as custom, too */
 export type MetricTypeName = "PYTHON" | "LLM" | "HUMAN" | "COMPOSITE" | "EXPRESSION" | "custom" | "model" | "human" | "composite";
+
+export interface MetricVersion {
+  /** v1, v2 and so on */
+  name: string;
+  full_sha: string;
+  message: string;
+  date: string;
+  deployed: boolean;
+  /** the metric as it is in this version, without id and times, as the dialect has it */
+  content: Record<string, unknown>;
+}
 
 /** What POST /v1/events/previews answers: previews by event_id */
 export interface PreviewEventsAnswer {
@@ -1010,6 +1207,11 @@ export interface Retention {
   bytes?: number | null;
   /** for bytes, the oldest payloads go before any session */
   payload_first?: boolean | null;
+}
+
+/** What POST /v1/evaluations/retry answers: how many wait anew */
+export interface RetryEvaluationsAnswer {
+  retried: number;
 }
 
 /** What POST /v1/metrics/run answers: what came of it */
@@ -1221,3 +1423,9 @@ export interface ViewInput {
   /** ignored */
   updated_at?: unknown;
 }
+
+/**
+ * What in the definition may not work, such as imports that Python evaluators do not have; absent if there is nothing to say. The metric is
+ * stored all the same.
+ */
+export type Warnings = string[];

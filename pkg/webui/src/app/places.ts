@@ -23,6 +23,7 @@ export const groups: { label: string; places: Place[] }[] = [
   {
     label: "Evaluate",
     places: [
+      { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
     ],
   },
   {

@@ -145,6 +145,7 @@ export {
   signOut,
   ownZone,
   utc,
+  ranges,
   defaultRange,
   dateRange,
   bounds,

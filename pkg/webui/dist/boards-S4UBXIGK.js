@@ -4,10 +4,11 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-5IC2TB6S.js";
-import "./chunk-ASS3DKN3.js";
+} from "./chunk-JJHOSIKJ.js";
+import "./chunk-LEBLY7CV.js";
+import "./chunk-7C5IT535.js";
 import "./chunk-OHLKVWBT.js";
-import "./chunk-LKAS55XS.js";
+import "./chunk-DF3U6G2Y.js";
 import "./chunk-JCIIBX5F.js";
 export {
   Page,

@@ -11,18 +11,19 @@ import {
   saveChart,
   textOf,
   useBooleans
-} from "./chunk-5IC2TB6S.js";
+} from "./chunk-JJHOSIKJ.js";
+import "./chunk-LEBLY7CV.js";
 import {
   FilterBar,
   compile,
   useFields,
   valuesOf
-} from "./chunk-ASS3DKN3.js";
+} from "./chunk-7C5IT535.js";
 import "./chunk-OHLKVWBT.js";
 import {
   RangePicker,
   defaultRange
-} from "./chunk-LKAS55XS.js";
+} from "./chunk-DF3U6G2Y.js";
 import {
   Empty,
   Problem,
