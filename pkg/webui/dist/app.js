@@ -4824,7 +4824,7 @@ function Samples() {
 var later = {
   charts: { title: "Chart", load: () => import("./builder-4A5AYWUN.js") },
   dashboards: { title: "Dashboards", load: () => import("./boards-S4UBXIGK.js") },
-  metrics: { title: "Metrics", load: () => import("./metrics-YCYPN6AH.js") },
+  metrics: { title: "Metrics", load: () => import("./metrics-D6HSERLC.js") },
   compare: { title: "Compare", load: () => import("./compare-RO2PY7UY.js") },
   settings: { title: "Settings", load: () => import("./settings-UZPOSBA7.js") }
 };

@@ -33,7 +33,7 @@ export function Editor({ draft: d, onChange, readOnly }: { draft: Definition; on
         <Choice label="Gives" value={d.return_type} on={(v) => set({ return_type: v as Definition["return_type"], threshold: null })} options={[["boolean", "true or false"], ["float", "a number"], ["categorical", "a category"], ["string", "a text"]]} />
       </div>
       {me.value?.evaluators && !me.value.evaluators.includes(d.type) && <p class="warn">{d.type === "LLM" ? "No model provider is set up in this project: it gives no scores before one is." : "This server does not run this type."}</p>}
-      {d.type === "COMPOSITE" ? <Parts {...part} /> : <div class="field"><span>{code}</span><Code value={d.criteria} label={code} rows={d.type === "EXPRESSION" ? 5 : 14} on={(criteria) => set({ criteria })} /><small>{hints[d.type]}</small></div>}
+      {d.type === "COMPOSITE" ? <Parts {...part} /> : <div class="metric-field"><span>{code}</span><Code value={d.criteria} label={code} rows={d.type === "EXPRESSION" ? 5 : 14} on={(criteria) => set({ criteria })} /><small>{hints[d.type]}</small></div>}
       {d.type === "LLM" && (
         <div class="pair">
           <Text label="Provider" list="providers" value={d.model_provider ?? ""} placeholder="the default" on={(v) => set({ model_provider: v || null })} />
@@ -60,7 +60,7 @@ function Passing({ draft: d, set }: Part) {
   const t: Threshold = d.threshold ?? {};
   const limit = (changes: Threshold) => set({ threshold: { ...t, ...changes } });
   if (d.return_type === "boolean") return <Choice label="Passes" value={String(t.pass_when ?? "")} on={(v) => set({ threshold: v === "" ? null : { pass_when: v === "true" } })} options={[["", "no rule"], ["true", "true"], ["false", "false"]]} />;
-  if (d.return_type === "float") return <div class="triple"><Num label="Passes from" value={t.min} on={(min) => limit({ min })} /><Num label="to" value={t.max} on={(max) => limit({ max })} /><Num label="Highest score" step="1" min="1" placeholder="open" value={d.scale} on={(scale) => set({ scale })} /></div>;
+  if (d.return_type === "float") return <div class="metric-triple"><Num label="Passes from" value={t.min} on={(min) => limit({ min })} /><Num label="to" value={t.max} on={(max) => limit({ max })} /><Num label="Highest score" step="1" min="1" placeholder="open" value={d.scale} on={(scale) => set({ scale })} /></div>;
   if (d.return_type === "string") return null;
   const passing = t.passing_categories ?? [];
   const toggle = (name: string, on: boolean) => {
@@ -69,8 +69,8 @@ function Passing({ draft: d, set }: Part) {
   };
   return (
     <>
-      <div class="field"><span>Categories, one a line</span><Lines value={d.categories} on={(categories) => set({ categories })} /><small>A number behind = is what the category counts for: good = 1</small></div>
-      <div class="field"><span>Those that pass</span>{(d.categories ?? []).map(({ category: c }) => <Check key={c} label={c} value={passing.includes(c)} on={(on) => toggle(c, on)} />)}</div>
+      <div class="metric-field"><span>Categories, one a line</span><Lines value={d.categories} on={(categories) => set({ categories })} /><small>A number behind = is what the category counts for: good = 1</small></div>
+      <div class="metric-field"><span>Those that pass</span>{(d.categories ?? []).map(({ category: c }) => <Check key={c} label={c} value={passing.includes(c)} on={(on) => toggle(c, on)} />)}</div>
     </>
   );
 }
@@ -112,7 +112,7 @@ function Parts({ draft: d, set }: Part) {
   return (
     <>
       <Choice label="Combined as" value={/weighted\s*sum/i.test(d.criteria) ? "weighted sum" : "weighted mean"} on={(criteria) => set({ criteria })} options={[["weighted mean", "weighted mean"], ["weighted sum", "weighted sum"]]} />
-      <div class="field"><span>Parts and their weights</span>
+      <div class="metric-field"><span>Parts and their weights</span>
         {list.map((c, i) => (
           <div key={c.name} class="line">
             <span class="grow ellipsis">{c.name}</span>

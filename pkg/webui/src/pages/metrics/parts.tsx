@@ -37,7 +37,7 @@ export const Score = ({ value, passed }: { value: unknown; passed?: boolean }) =
 
 /** Figures with their names, and what there is to say of them. Those that are null are left out. */
 export const Figures = ({ list }: { list: ([label: string, value: string, note?: string] | null)[] }) =>
-  <dl class="figures">{list.map((f) => f && <div key={f[0]} class="figure"><dt>{f[0]}</dt><dd>{f[1]}{f[2] && <small>{f[2]}</small>}</dd></div>)}</dl>;
+  <dl class="metric-figures">{list.map((f) => f && <div key={f[0]} class="metric-figure"><dt>{f[0]}</dt><dd>{f[1]}{f[2] && <small>{f[2]}</small>}</dd></div>)}</dl>;
 
 export interface Shown {
   event: string;
@@ -67,7 +67,7 @@ export function Events({ list, label }: { list: Shown[]; label: string }) {
           <li key={`${s.event} ${i}`}>
             <div class="line">{s.session ? <a class="ellipsis" href={href(["session", s.session], s.event === s.session ? {} : { e: s.event })}>{s.name}</a> : <code class="ellipsis">{s.name}</code>}<span class="faint">{s.note}</span><span class="grow" /><span class="side">{s.right}</span></div>
             {p && (p.input || p.output) && <div class="ellipsis secondary">{p.input}<Icon name="right" small />{p.output}</div>}
-            {said && <p class="said">{said}</p>}
+            {said && <p class="metric-said">{said}</p>}
             {out && <><small>printed</small><pre class="code short" tabIndex={0}>{out}</pre></>}
             {s.prompt && <details><summary>What the model was asked</summary>{s.prompt.map((m) => <div key={m.role}><small>{m.role}</small><pre class="code" tabIndex={0}>{m.content}</pre></div>)}</details>}
           </li>
@@ -80,16 +80,16 @@ export function Events({ list, label }: { list: Shown[]; label: string }) {
 interface Field { label: string; value: string | number; on: (v: string) => void; short?: boolean; [attribute: string]: unknown }
 
 export const Text = ({ label, on, short, ...rest }: Field) =>
-  <label class={short ? "check" : undefined}>{label}<input class={`input${short ? " short" : ""}`} onInput={(e) => on(e.currentTarget.value)} {...rest} /></label>;
+  <label class={short ? "metric-check" : undefined}>{label}<input class={`input${short ? " short" : ""}`} onInput={(e) => on(e.currentTarget.value)} {...rest} /></label>;
 
 export const Num = ({ label, value, on, ...rest }: { label: string; short?: boolean; [attribute: string]: unknown } & { value: number | null | undefined; on: (v: number | null) => void }) =>
   <Text type="number" step="any" label={label} value={value ?? ""} on={(v) => on(v.trim() === "" || Number.isNaN(Number(v)) ? null : Number(v))} {...rest} />;
 
 export const Choice = ({ label, value, on, options, short, ...rest }: Field & { options: readonly (readonly [string, string])[] }) =>
-  <label class={short ? "check" : undefined}>{label}<select class="input" value={value} onChange={(e) => on(e.currentTarget.value)} {...rest}>{options.map(([v, l]) => <option key={v} value={v}>{l}</option>)}</select></label>;
+  <label class={short ? "metric-check" : undefined}>{label}<select class="input" value={value} onChange={(e) => on(e.currentTarget.value)} {...rest}>{options.map(([v, l]) => <option key={v} value={v}>{l}</option>)}</select></label>;
 
 export const Check = ({ label, value, on }: { label: string; value: boolean; on: (v: boolean) => void }) =>
-  <label class="check"><input type="checkbox" checked={value} onChange={(e) => on(e.currentTarget.checked)} />{label}</label>;
+  <label class="metric-check"><input type="checkbox" checked={value} onChange={(e) => on(e.currentTarget.checked)} />{label}</label>;
 
 export const Button = ({ label, on, kind, off, title }: { label: string; on: () => unknown; kind?: string; off?: boolean; title?: string }) =>
   <button type="button" class={`button ${kind ?? ""}`} disabled={off} title={title} onClick={() => void on()}>{label}</button>;
@@ -117,7 +117,7 @@ export function Trend({ name, rate }: { name: string; rate: boolean }) {
   const shown = rate ? `${Math.round(mean * 100)} %` : format.value(mean);
   const last = values.length - 1;
   return (
-    <span class="trend" title={`${format.plural(n, "score")} in ${days} days, mean ${shown}; days from ${format.value(least)} to ${format.value(most)}`}>
+    <span class="metric-trend" title={`${format.plural(n, "score")} in ${days} days, mean ${shown}; days from ${format.value(least)} to ${format.value(most)}`}>
       <svg viewBox="0 0 96 20" width="96" height="20" aria-hidden="true"><polyline points={values.map((v, i) => `${x(i)},${y(v)}`).join(" ")} /><circle cx={x(last)} cy={y(values[last]!)} r="2" /></svg>
       {shown}
     </span>

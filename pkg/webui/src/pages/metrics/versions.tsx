@@ -62,7 +62,7 @@ export function Versions({ id, deployed, unsaved, onDeploy, onEdit }: { id: stri
           {unsaved && <p class="warn">There are unsaved edits, which are in no version yet.</p>}
           {problem}
           {differing.length === 0 && <p class="secondary">Both say the same.</p>}
-          {now && differing.map(([f, name]) => <div key={f} class="field"><span>{name}</span>{before ? <TextDiff left={text(before, f)} right={text(now, f)} /> : <pre class="code" tabIndex={0}>{text(now, f) || "–"}</pre>}</div>)}
+          {now && differing.map(([f, name]) => <div key={f} class="metric-field"><span>{name}</span>{before ? <TextDiff left={text(before, f)} right={text(now, f)} /> : <pre class="code" tabIndex={0}>{text(now, f) || "–"}</pre>}</div>)}
         </section>
       )}
     </div>

@@ -193,7 +193,7 @@ var Score = ({ value: value2, passed }) => /* @__PURE__ */ jsxs("b", { class: "m
   passed !== void 0 && /* @__PURE__ */ jsx(Icon, { name: passed ? "check" : "close", small: true, tint: passed ? "good" : "bad", label: passed ? "passes" : "does not pass" }),
   value(value2)
 ] });
-var Figures = ({ list }) => /* @__PURE__ */ jsx("dl", { class: "figures", children: list.map((f) => f && /* @__PURE__ */ jsxs("div", { class: "figure", children: [
+var Figures = ({ list }) => /* @__PURE__ */ jsx("dl", { class: "metric-figures", children: list.map((f) => f && /* @__PURE__ */ jsxs("div", { class: "metric-figure", children: [
   /* @__PURE__ */ jsx("dt", { children: f[0] }),
   /* @__PURE__ */ jsxs("dd", { children: [
     f[1],
@@ -227,7 +227,7 @@ function Events({ list, label }) {
         /* @__PURE__ */ jsx(Icon, { name: "right", small: true }),
         p.output
       ] }),
-      said && /* @__PURE__ */ jsx("p", { class: "said", children: said }),
+      said && /* @__PURE__ */ jsx("p", { class: "metric-said", children: said }),
       out && /* @__PURE__ */ jsxs(Fragment, { children: [
         /* @__PURE__ */ jsx("small", { children: "printed" }),
         /* @__PURE__ */ jsx("pre", { class: "code short", tabIndex: 0, children: out })
@@ -242,16 +242,16 @@ function Events({ list, label }) {
     ] }, `${s.event} ${i}`);
   }) });
 }
-var Text = ({ label, on, short, ...rest2 }) => /* @__PURE__ */ jsxs("label", { class: short ? "check" : void 0, children: [
+var Text = ({ label, on, short, ...rest2 }) => /* @__PURE__ */ jsxs("label", { class: short ? "metric-check" : void 0, children: [
   label,
   /* @__PURE__ */ jsx("input", { class: `input${short ? " short" : ""}`, onInput: (e) => on(e.currentTarget.value), ...rest2 })
 ] });
 var Num = ({ label, value: value2, on, ...rest2 }) => /* @__PURE__ */ jsx(Text, { type: "number", step: "any", label, value: value2 ?? "", on: (v) => on(v.trim() === "" || Number.isNaN(Number(v)) ? null : Number(v)), ...rest2 });
-var Choice = ({ label, value: value2, on, options, short, ...rest2 }) => /* @__PURE__ */ jsxs("label", { class: short ? "check" : void 0, children: [
+var Choice = ({ label, value: value2, on, options, short, ...rest2 }) => /* @__PURE__ */ jsxs("label", { class: short ? "metric-check" : void 0, children: [
   label,
   /* @__PURE__ */ jsx("select", { class: "input", value: value2, onChange: (e) => on(e.currentTarget.value), ...rest2, children: options.map(([v, l]) => /* @__PURE__ */ jsx("option", { value: v, children: l }, v)) })
 ] });
-var Check = ({ label, value: value2, on }) => /* @__PURE__ */ jsxs("label", { class: "check", children: [
+var Check = ({ label, value: value2, on }) => /* @__PURE__ */ jsxs("label", { class: "metric-check", children: [
   /* @__PURE__ */ jsx("input", { type: "checkbox", checked: value2, onChange: (e) => on(e.currentTarget.checked) }),
   label
 ] });
@@ -277,7 +277,7 @@ function Trend({ name, rate }) {
   const mean = points.reduce((sum, p) => sum + p.value * p.count, 0) / n;
   const shown = rate ? `${Math.round(mean * 100)} %` : value(mean);
   const last = values.length - 1;
-  return /* @__PURE__ */ jsxs("span", { class: "trend", title: `${plural(n, "score")} in ${days} days, mean ${shown}; days from ${value(least)} to ${value(most2)}`, children: [
+  return /* @__PURE__ */ jsxs("span", { class: "metric-trend", title: `${plural(n, "score")} in ${days} days, mean ${shown}; days from ${value(least)} to ${value(most2)}`, children: [
     /* @__PURE__ */ jsxs("svg", { viewBox: "0 0 96 20", width: "96", height: "20", "aria-hidden": "true", children: [
       /* @__PURE__ */ jsx("polyline", { points: values.map((v, i) => `${x(i)},${y(v)}`).join(" ") }),
       /* @__PURE__ */ jsx("circle", { cx: x(last), cy: y(values[last]), r: "2" })
@@ -545,7 +545,7 @@ function Editor({ draft: d, onChange, readOnly }) {
       /* @__PURE__ */ jsx4(Choice, { label: "Gives", value: d.return_type, on: (v) => set({ return_type: v, threshold: null }), options: [["boolean", "true or false"], ["float", "a number"], ["categorical", "a category"], ["string", "a text"]] })
     ] }),
     me.value?.evaluators && !me.value.evaluators.includes(d.type) && /* @__PURE__ */ jsx4("p", { class: "warn", children: d.type === "LLM" ? "No model provider is set up in this project: it gives no scores before one is." : "This server does not run this type." }),
-    d.type === "COMPOSITE" ? /* @__PURE__ */ jsx4(Parts, { ...part2 }) : /* @__PURE__ */ jsxs4("div", { class: "field", children: [
+    d.type === "COMPOSITE" ? /* @__PURE__ */ jsx4(Parts, { ...part2 }) : /* @__PURE__ */ jsxs4("div", { class: "metric-field", children: [
       /* @__PURE__ */ jsx4("span", { children: code }),
       /* @__PURE__ */ jsx4(Code, { value: d.criteria, label: code, rows: d.type === "EXPRESSION" ? 5 : 14, on: (criteria) => set({ criteria }) }),
       /* @__PURE__ */ jsx4("small", { children: hints[d.type] })
@@ -571,7 +571,7 @@ function Passing({ draft: d, set }) {
   const t = d.threshold ?? {};
   const limit = (changes) => set({ threshold: { ...t, ...changes } });
   if (d.return_type === "boolean") return /* @__PURE__ */ jsx4(Choice, { label: "Passes", value: String(t.pass_when ?? ""), on: (v) => set({ threshold: v === "" ? null : { pass_when: v === "true" } }), options: [["", "no rule"], ["true", "true"], ["false", "false"]] });
-  if (d.return_type === "float") return /* @__PURE__ */ jsxs4("div", { class: "triple", children: [
+  if (d.return_type === "float") return /* @__PURE__ */ jsxs4("div", { class: "metric-triple", children: [
     /* @__PURE__ */ jsx4(Num, { label: "Passes from", value: t.min, on: (min) => limit({ min }) }),
     /* @__PURE__ */ jsx4(Num, { label: "to", value: t.max, on: (max) => limit({ max }) }),
     /* @__PURE__ */ jsx4(Num, { label: "Highest score", step: "1", min: "1", placeholder: "open", value: d.scale, on: (scale) => set({ scale }) })
@@ -583,12 +583,12 @@ function Passing({ draft: d, set }) {
     set({ threshold: next.length > 0 ? { passing_categories: next } : null });
   };
   return /* @__PURE__ */ jsxs4(Fragment4, { children: [
-    /* @__PURE__ */ jsxs4("div", { class: "field", children: [
+    /* @__PURE__ */ jsxs4("div", { class: "metric-field", children: [
       /* @__PURE__ */ jsx4("span", { children: "Categories, one a line" }),
       /* @__PURE__ */ jsx4(Lines, { value: d.categories, on: (categories) => set({ categories }) }),
       /* @__PURE__ */ jsx4("small", { children: "A number behind = is what the category counts for: good = 1" })
     ] }),
-    /* @__PURE__ */ jsxs4("div", { class: "field", children: [
+    /* @__PURE__ */ jsxs4("div", { class: "metric-field", children: [
       /* @__PURE__ */ jsx4("span", { children: "Those that pass" }),
       (d.categories ?? []).map(({ category: c }) => /* @__PURE__ */ jsx4(Check, { label: c, value: passing.includes(c), on: (on) => toggle(c, on) }, c))
     ] })
@@ -637,7 +637,7 @@ function Parts({ draft: d, set }) {
   };
   return /* @__PURE__ */ jsxs4(Fragment4, { children: [
     /* @__PURE__ */ jsx4(Choice, { label: "Combined as", value: /weighted\s*sum/i.test(d.criteria) ? "weighted sum" : "weighted mean", on: (criteria) => set({ criteria }), options: [["weighted mean", "weighted mean"], ["weighted sum", "weighted sum"]] }),
-    /* @__PURE__ */ jsxs4("div", { class: "field", children: [
+    /* @__PURE__ */ jsxs4("div", { class: "metric-field", children: [
       /* @__PURE__ */ jsx4("span", { children: "Parts and their weights" }),
       list.map((c, i) => /* @__PURE__ */ jsxs4("div", { class: "line", children: [
         /* @__PURE__ */ jsx4("span", { class: "grow ellipsis", children: c.name }),
@@ -940,7 +940,7 @@ function Versions({ id, deployed, unsaved, onDeploy, onEdit }) {
       unsaved && /* @__PURE__ */ jsx7("p", { class: "warn", children: "There are unsaved edits, which are in no version yet." }),
       problem,
       differing.length === 0 && /* @__PURE__ */ jsx7("p", { class: "secondary", children: "Both say the same." }),
-      now && differing.map(([f, name]) => /* @__PURE__ */ jsxs7("div", { class: "field", children: [
+      now && differing.map(([f, name]) => /* @__PURE__ */ jsxs7("div", { class: "metric-field", children: [
         /* @__PURE__ */ jsx7("span", { children: name }),
         before ? /* @__PURE__ */ jsx7(TextDiff, { left: text(before, f), right: text(now, f) }) : /* @__PURE__ */ jsx7("pre", { class: "code", tabIndex: 0, children: text(now, f) || "–" })
       ] }, f))
