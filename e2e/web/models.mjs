@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -676,4 +676,56 @@ test("a list is the same list in another project, without what is of one project
     ["#", "#/"],
     ["#/in/code", "#/"],
   ]) assert.equal(place.placeElsewhere(from), to, from);
+});
+
+test("tiles make room for one that is moved, dragged or resized, and none overlap", () => {
+  const r = random(11);
+  const tile = (chart, x, y, width, height) => ({ chart, x, y, width, height });
+  const places = (tiles) => tiles.map((t) => `${t.chart} ${t.x},${t.y} ${t.width}x${t.height}`);
+  const two = [tile("a", 0, 0, 6, 4), tile("b", 6, 0, 6, 4), tile("c", 0, 4, 12, 2)];
+  assert.deepEqual(places(charts.move(two, "c", 0, -1)), ["c 0,0 12x2", "a 0,2 6x4", "b 6,2 6x4"]);
+  assert.deepEqual(places(charts.move(two, "a", 0, 1)), ["b 6,0 6x4", "c 0,4 12x2", "a 0,6 6x4"]);
+  assert.deepEqual(places(charts.move(two, "a", -1, 0)), places(two));
+  assert.deepEqual(places(charts.resize(two, "a", 20, 1)), ["a 0,0 12x2", "b 6,2 6x4", "c 0,6 12x2"]);
+  let tiles = charts.flow(Array.from({ length: 12 }, (_, i) => ({ id: String(i), display: r(2) ? "number" : "lines" })));
+  for (let i = 0; i < 500; i++) {
+    const chart = String(r(12));
+    tiles = [() => charts.move(tiles, chart, r(3) - 1, r(3) - 1), () => charts.put(tiles, chart, r(14) - 1, r(20)), () => charts.resize(tiles, chart, r(14), r(24))][r(3)]();
+    assert.equal(tiles.length, 12);
+    for (const a of tiles) {
+      assert.ok(a.x >= 0 && a.width >= 2 && a.x + a.width <= 12 && a.height >= 2 && a.height <= 20 && Number.isInteger(a.y) && a.y >= 0, places([a])[0]);
+      for (const b of tiles) assert.ok(a === b || a.x >= b.x + b.width || b.x >= a.x + a.width || a.y >= b.y + b.height || b.y >= a.y + a.height, `${places([a, b])}`);
+    }
+  }
+});
+
+test("filters of a chart come back as the text that they were made of, and what no text says is kept", () => {
+  for (const text of ["", "type:model duration>150", "-type:tool has:error -has:feedback.rating", "model:(o3 OR gpt-4o) cost<0.5", 'metadata.region:"eu west" refund', "(type:tool has:error OR cost>1)", "model!~mini name~an"]) {
+    const { filters } = filter.compile(text, "events");
+    const back = charts.textOf(filters);
+    assert.deepEqual(back.rest, [], text);
+    assert.deepEqual(filter.compile(back.text, "events").filters, filters, `${text}: ${back.text}`);
+  }
+  const odd = [{ field: "metadata.n", operator: "is", type: "number", value: 3 }, { field: "event_type", operator: "is", value: "tool" }, { field: "text", operator: "matches words", value: "a b" }];
+  assert.deepEqual(charts.textOf(odd), { text: "type:tool", rest: [odd[0], odd[2]] });
+});
+
+test("the events behind a point are found by a text", () => {
+  const series = { name: "", metric: "cost", aggregation: "sum", groupBy: "config.model", filters: [{ field: "event_type", operator: "is", value: "model" }] };
+  assert.equal(charts.eventsOf("user:u", series, { group: "gpt 4", other: false }), 'user:u type:model model:"gpt 4" has:cost -source:evaluator');
+  assert.equal(charts.eventsOf("", series, { group: null, other: false }), "type:model -has:model has:cost -source:evaluator");
+  assert.equal(charts.eventsOf("", series, { group: "other", other: true }), null);
+  assert.equal(charts.eventsOf("source:x", { ...series, aggregation: "count", groupBy: "", filters: [] }, null), "source:x");
+});
+
+test("rows of a chart: totals that can be added up, the others last, and a CSV that no spreadsheet runs", () => {
+  const drawing = { id: null, name: "", display: "bars", series: [{ name: "", metric: "metrics.ok", aggregation: "average", groupBy: "config.model", filters: [] }] };
+  const row = (group, values, counts, more = {}) => ({ group, values, counts, previous: [null, 0.5], previous_counts: [0, 4], ...more });
+  const rows = charts.rowsOf(drawing, [{ total: 9, rows: [row("=a", [1, 0.5], [1, 3]), row("b", [0, null], [9, 0]), row("other", [1, 1], [20, 20], { other: true }), row(null, [null, null], [0, 0], { previous: null })] }]);
+  assert.deepEqual(rows.map((r) => [r.label, r.tint, r.total]), [["b", 1, 0], ["=a", 2, 0.625], ["other", 10, 1]]);
+  assert.equal(charts.valueText(drawing.series[0], rows[1].total, new Set(["metrics.ok"])), "62.5%");
+  assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[0], 'time,b,"b, before",\'=a,"\'=a, before",other,"other, before"');
+  assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
+  assert.equal(charts.change(110, 100), "+10%");
+  assert.equal(charts.change(5, 0), "");
 });
