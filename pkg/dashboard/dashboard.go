@@ -5,6 +5,7 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -69,6 +70,9 @@ func (d *Dashboard) Tiles() ([]Tile, error) {
 		t, err := readTile(raw)
 		if err != nil {
 			return nil, fault.In("layout", fault.In(fmt.Sprintf("[%d]", i), err))
+		}
+		if slices.ContainsFunc(list, func(o Tile) bool { return o.Chart == t.Chart }) {
+			return nil, fault.InvalidField(fmt.Sprintf("layout[%d].chart", i), "has a place already")
 		}
 		list = append(list, t)
 	}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,8 +24,14 @@ func TestStoredDocument(t *testing.T) {
 }
 
 func TestLayout(t *testing.T) {
+	n := 0
 	tile := func(x, y, width, height string) string {
-		return `{"chart": "c", "x": ` + x + `, "y": ` + y + `, "width": ` + width + `, "height": ` + height + `}`
+		n++
+		return `{"chart": "c` + strconv.Itoa(n) + `", "x": ` + x + `, "y": ` + y + `, "width": ` + width + `, "height": ` + height + `}`
+	}
+	many := ""
+	for range 50 {
+		many += tile("0", "0", "1", "1") + ","
 	}
 	for layout, want := range map[string]string{
 		`[]`: "",
@@ -38,9 +45,10 @@ func TestLayout(t *testing.T) {
 		`[` + tile("7", "0", "6", "1") + `]`:   "layout[0].width: reaches beyond",
 		`[` + tile("0", "0", "1", "0") + `]`:   "layout[0].height: must be",
 		`[` + tile("0", "0", "1", `"2"`) + `]`: "layout[0].height: must be",
-		`[{"chart": "c", "x": 0, "y": 0}]`:     "layout[0].width: must be",
-		`[` + strings.Repeat("1,", 50) + `1]`:  "layout[0]: must be an object",
-		`[` + strings.Repeat(tile("0", "0", "1", "1")+",", 50) + `1]`: "layout: must be at most 50",
+		`[{"chart": "c", "x": 0, "y": 0, "width": 1, "height": 1}, {"chart": "c", "x": 1, "y": 0, "width": 1, "height": 1}]`: "layout[1].chart: has a place already",
+		`[{"chart": "c", "x": 0, "y": 0}]`:    "layout[0].width: must be",
+		`[` + strings.Repeat("1,", 50) + `1]`: "layout[0]: must be an object",
+		`[` + many + `1]`:                     "layout: must be at most 50",
 	} {
 		d := Dashboard{Name: "x", Layout: json.RawMessage(layout)}
 		err := d.Validate()

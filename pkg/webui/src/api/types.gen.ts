@@ -1374,7 +1374,7 @@ export interface Threshold {
 
 /**
  * the place of a saved chart: its left upper corner in columns and rows, from 0, and how many of them it takes. It does not reach beyond
- * the 12 columns
+ * the 12 columns, and a chart has one place
  */
 export interface Tile {
   /** id of a saved chart */
