@@ -4822,8 +4822,8 @@ function Samples() {
 
 // routes.tsx
 var later = {
-  charts: { title: "Chart", load: () => import("./builder-4A5AYWUN.js") },
-  dashboards: { title: "Dashboards", load: () => import("./boards-S4UBXIGK.js") },
+  charts: { title: "Chart", load: () => import("./builder-RGDNYZA7.js") },
+  dashboards: { title: "Dashboards", load: () => import("./boards-5I6C4ISR.js") },
   metrics: { title: "Metrics", load: () => import("./metrics-D6HSERLC.js") },
   compare: { title: "Compare", load: () => import("./compare-RO2PY7UY.js") },
   settings: { title: "Settings", load: () => import("./settings-UZPOSBA7.js") }

@@ -58,8 +58,7 @@ export function Plot({ times, end, rows, stacked, plain, label, cursor, write, o
     const u = new uPlot({
       width: box.current!.clientWidth, height: box.current!.clientHeight, legend: { show: false }, padding: plain ? [4, 2, 2, 2] : [8, 8, 0, 0],
       scales: { x: { time: false, range: () => [x[0]!, stacked ? Math.max(end / 1000, x[0]! + step) : Math.max(x[x.length - 1]!, x[0]! + step)] }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > Math.min(0, low ?? 0) ? high + (high - Math.min(0, low)) * 0.05 : 1] } },
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !stacked, size: 6 }, y: false, focus: { prox: 24 } },
-      focus: { alpha: 0.35 },
+      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !stacked, size: 6 }, y: false },
       axes: plain ? [{ show: false }, { show: false }] : [
         { stroke: ink, font, size: 24, gap: 4, grid: { show: false }, ticks: { stroke: line, size: 4 },
           splits: (_, __, from, to) => ticks(from * 1000, to * 1000, Math.max(2, Math.floor(box.current!.clientWidth / 90))).map((t) => t.at / 1000),

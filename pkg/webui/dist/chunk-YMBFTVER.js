@@ -338,8 +338,7 @@ function Plot({ times, end, rows, stacked, plain, label, cursor, write: write2, 
       legend: { show: false },
       padding: plain ? [4, 2, 2, 2] : [8, 8, 0, 0],
       scales: { x: { time: false, range: () => [x[0], stacked ? Math.max(end / 1e3, x[0] + step2) : Math.max(x[x.length - 1], x[0] + step2)] }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > Math.min(0, low ?? 0) ? high + (high - Math.min(0, low)) * 0.05 : 1] } },
-      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !stacked, size: 6 }, y: false, focus: { prox: 24 } },
-      focus: { alpha: 0.35 },
+      cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !stacked, size: 6 }, y: false },
       axes: plain ? [{ show: false }, { show: false }] : [
         {
           stroke: ink,

@@ -11,7 +11,7 @@ import {
   saveChart,
   textOf,
   useBooleans
-} from "./chunk-JJHOSIKJ.js";
+} from "./chunk-YMBFTVER.js";
 import "./chunk-LEBLY7CV.js";
 import {
   FilterBar,

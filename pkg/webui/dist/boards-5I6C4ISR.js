@@ -4,7 +4,7 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-JJHOSIKJ.js";
+} from "./chunk-YMBFTVER.js";
 import "./chunk-LEBLY7CV.js";
 import "./chunk-7C5IT535.js";
 import "./chunk-OHLKVWBT.js";
