@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -728,4 +728,65 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
   assert.equal(charts.change(110, 100), "+10%");
   assert.equal(charts.change(5, 0), "");
+});
+
+test("JSON is split and put together by its text, digit for digit", () => {
+  const text = '{"a": 9007199254740993, "b\\"}": "x, ]\\\\", "c": [1.50, {"d": []}] , "e":{}, "f" : null}';
+  const members = raw.members(text);
+  assert.deepEqual([...members], [["a", "9007199254740993"], ['b"}', '"x, ]\\\\"'], ["c", '[1.50, {"d": []}]'], ["e", "{}"], ["f", "null"]]);
+  assert.equal(raw.object(members.set("a", "1e999")), '{"a":1e999,"b\\"}":"x, ]\\\\","c":[1.50, {"d": []}],"e":{},"f":null}');
+  assert.deepEqual(raw.elements('[ {"a":[1,2]}, "]", 3 ]'), ['{"a":[1,2]}', '"]"', "3"]);
+  assert.deepEqual([raw.elements("[]"), [...raw.members("{ }")]], [[], []]);
+  assert.equal(raw.pretty('{"a":{},"b":[1,{"c":"{,"}],"d":[ ]}'), '{\n  "a": {},\n  "b": [\n    1,\n    {\n      "c": "{,"\n    }\n  ],\n  "d": []\n}');
+  const r = random(3);
+  const value = (depth) => [() => r(1e9), () => null, () => true, () => `t"{}[],:\\ ${r(99)}`, () => Array.from({ length: r(4) }, () => value(depth + 1)), () => Object.fromEntries(Array.from({ length: r(4) }, () => [`k"${r(9)}`, value(depth + 1)]))][r(depth > 4 ? 4 : 6)]();
+  for (let i = 0; i < 2000; i++) {
+    const v = { a: value(0), b: value(0) };
+    for (const text of [JSON.stringify(v), JSON.stringify(v, null, 3)]) {
+      assert.deepEqual(JSON.parse(raw.object(raw.members(text))), v);
+      assert.deepEqual(JSON.parse(raw.pretty(text)), v);
+      if (Array.isArray(v.a)) assert.deepEqual(raw.elements(raw.members(text).get("a")).map((e) => JSON.parse(e)), v.a);
+    }
+  }
+  assert.deepEqual([raw.written("1.50 ", false), raw.written("x", false), raw.written("x", true), raw.shown('"a\\nb"')], ["1.50", null, '"x"', "a\nb"]);
+});
+
+test("files of rows are read as the server reads them, and what is wrong is named", () => {
+  const read = (text, name = "f.csv") => {
+    const f = datafile.readFile(name, text);
+    return { ...f, rows: f.rows.map((row) => Object.fromEntries(row)) };
+  };
+  let f = read('\uFEFFq;a\r\n"a;""b""\r\nc";2\r\n\r\nx;\r\n');
+  assert.deepEqual([f.separator, f.columns, f.rows, f.total, f.bad], [";", ["q", "a"], [{ q: '"a;\\"b\\"\\nc"', a: '"2"' }, { q: '"x"', a: '""' }], 2, 0]);
+  f = read('q,a\n1\n2,3\n"x"y,4\nz"z,5\n"open,6');
+  assert.deepEqual(f.wrong.map((w) => [w.row, w.line, w.column, w.message]), [
+    [1, 2, "a", "has 1 cells, the line of names has 2"], [3, 4, undefined, "there is text behind the quote that ends a cell"],
+    [4, 5, undefined, "a quote stands in a cell that does not begin with one"], [5, 6, undefined, "a cell that begins with a quote does not end with one"]]);
+  assert.deepEqual([f.total, f.bad, f.rows.length], [5, 4, 1]);
+  assert.equal(read("a,a\n1,2").problem, "The column “a” is there twice.");
+  assert.equal(read("a,\n1,2").problem, "Column 2 has no name.");
+  assert.equal(read("a,b\n").problem, "The file has no rows.");
+  assert.match(read(`a\n${"x\n".repeat(10_001)}`).problem, /10,001 rows/);
+  assert.equal(read("a\tb\n1\t2").separator, "\t");
+  f = read('{"inputs": {"n": 1.50}}\n\n[1]\n{"x"\n{"other": 1}', "f.jsonl");
+  assert.deepEqual([f.total, f.bad, f.columns, f.rows, f.wrong.map((w) => [w.row, w.line])], [4, 2, ["inputs", "other"], [{ inputs: '{"n": 1.50}' }, { other: "1" }], [[2, 3], [3, 4]]]);
+  f = read(' [{"a": 1}, {"a": [2]}]', "");
+  assert.deepEqual([f.format, f.total, f.rows], ["jsonl", 2, [{ a: "1" }, { a: "[2]" }]]);
+  assert.match(read("[{]", "f.json").problem, /no JSON/);
+  assert.deepEqual(["question", "inputs.q", "answer", "split", "id", "history", "inputs", "inputs."].map(datafile.guess), ["inputs.question", "inputs.q", "ground_truth.answer", "metadata.split", "", "history", "inputs", "metadata.inputs."]);
+  const row = new Map([["q", '"1"'], ["all", '"{\\"a\\": 1.50}"'], ["h", '"[]"'], ["none", '"x"']]);
+  assert.deepEqual(datafile.asDatapoint(row, (c) => ({ q: "inputs.q", all: "inputs", h: "history", none: "" })[c]).parts, { inputs: '{"q":"1","a":1.50}', history: "[]" });
+  assert.match(datafile.asDatapoint(row, (c) => (c === "q" ? "history" : "")).message, /“q” must be an array of objects/);
+});
+
+test("no file breaks the reader, and every row is kept or named", () => {
+  const r = random(5);
+  const letters = '",;\t\r\n a{}[]:1';
+  for (let i = 0; i < 5000; i++) {
+    const text = Array.from({ length: r(30) }, () => letters[r(letters.length)]).join("");
+    for (const name of ["f.csv", "f.jsonl"]) {
+      const f = datafile.readFile(name, text);
+      if (!f.problem) assert.equal(f.rows.length + f.bad, f.total, JSON.stringify(text));
+    }
+  }
 });

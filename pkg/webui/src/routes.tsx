@@ -11,6 +11,7 @@ export const later: Record<string, Page> = {
   charts: { title: "Chart", load: () => import("./pages/dashboards/builder.tsx") },
   dashboards: { title: "Dashboards", load: () => import("./pages/dashboards/boards.tsx") },
   metrics: { title: "Metrics", load: () => import("./pages/metrics/index.tsx") },
+  datasets: { title: "Datasets", load: () => import("./pages/datasets/page.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
 };

@@ -27,13 +27,14 @@ export function serverAddress(): string {
 interface Options {
   method?: string;
   body?: unknown;
+  json?: string; // a body that is JSON already, digit for digit
   signal?: AbortSignal;
 }
 
 async function send(path: string, options: Options = {}): Promise<Response> {
   const init: RequestInit = { method: options.method ?? "GET", credentials: "same-origin", signal: options.signal ?? null };
-  if (options.body !== undefined) {
-    init.body = JSON.stringify(options.body);
+  if (options.body !== undefined || options.json !== undefined) {
+    init.body = options.json ?? JSON.stringify(options.body);
     init.headers = { "Content-Type": "application/json" };
   }
   let response: Response;

@@ -249,6 +249,12 @@ export interface CreateDataPlaneKeyAnswer {
   };
 }
 
+/** What POST /v1/datapoints answers: stored */
+export interface CreateDatapointAnswer {
+  inserted: true;
+  result: { insertedId: string; insertedIds: string[] };
+}
+
 /** What POST /v1/datapoints takes. */
 export type CreateDatapointBody = DatapointInput;
 
@@ -260,6 +266,18 @@ export interface CreateDatasetAnswer {
 
 /** What POST /v1/datasets takes. */
 export type CreateDatasetBody = DatasetInput;
+
+/** What POST /v1/datasets/from_search takes. */
+export interface CreateDatasetFromSearchBody {
+  /** a search of events; of it filters, dateRange and evaluation_id count */
+  events?: Record<string, unknown>;
+  /** a search of sessions; of it filters, event_filters and dateRange count */
+  sessions?: Record<string, unknown>;
+  mapping?: Mapping;
+  dataset_id?: string;
+  name?: string;
+  dry?: boolean;
+}
 
 /** What POST /v1/projects/{id}/ingestion_api_keys answers: the key, with what clients call it */
 export interface CreateIngestionKeyAnswer {
@@ -365,6 +383,16 @@ export interface Datapoint {
   updated_at?: string | null;
 }
 
+export interface DatapointContents {
+  inputs: Record<string, unknown>;
+  history: Record<string, unknown>[];
+  ground_truth: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+  linked_event?: string;
+  /** the datapoint is deleted by now */
+  deleted?: boolean;
+}
+
 export interface DatapointInput {
   inputs?: Record<string, unknown>;
   history?: Record<string, unknown>[];
@@ -401,6 +429,13 @@ export interface Dataset {
   version: number;
   created_at: string;
   updated_at?: string | null;
+}
+
+export interface DatasetExtended {
+  dataset_id: string;
+  version: number;
+  /** datapoints that were made */
+  added: number;
 }
 
 export interface DatasetInput {
@@ -608,6 +643,48 @@ export interface GetChartAnswer {
 export interface GetDashboardAnswer {
   success: true;
   data: Dashboard;
+}
+
+/** What GET /v1/datasets/{id} answers: the dataset */
+export interface GetDatasetAnswer {
+  dataset: Dataset;
+}
+
+/** What GET /v1/datasets/{id}/diff answers: a page of the differences */
+export interface GetDatasetDiffAnswer {
+  from: number;
+  to: number;
+  added: number;
+  removed: number;
+  changed: number;
+  rows: {
+    change: "added" | "removed" | "changed";
+    datapoint_id: string;
+    /** that differ, of one that was changed: inputs.question, history */
+    fields?: string[];
+    before?: DatapointContents;
+    after?: DatapointContents;
+  }[];
+  next_cursor: string | null;
+}
+
+/** What GET /v1/datasets/{id}/splits answers: the counts */
+export interface GetDatasetSplitsAnswer {
+  version: number;
+  /** datapoints that were counted */
+  total: number;
+  fields: {
+    field: string;
+    /** datapoints that have a value there */
+    with_value: number;
+    values: { value: string; count: number }[];
+    /** values that are not shown */
+    more_values: number;
+    /** there are values that were not kept apart: longer than 200 characters, or past 1,000 */
+    others: boolean;
+  }[];
+  /** fields that were not counted */
+  more_fields: number;
 }
 
 /** What GET /v1/projects/{id}/index answers: what is in segments */
@@ -843,6 +920,11 @@ export interface ListChartsAnswer {
   data: Chart[];
 }
 
+/** What GET /v1/datasets/{id}/versions answers: a page of the versions */
+export interface ListDatasetVersionsAnswer {
+  versions: { version: number; created_at: string }[];
+}
+
 /** What GET /v1/datasets answers: a page of the datasets */
 export interface ListDatasetsAnswer {
   datasets: Dataset[];
@@ -916,6 +998,9 @@ export interface ListRefusalsAnswer {
   refusals: Refusal[];
 }
 
+/** What GET /v1/runs answers: a page of runs */
+export type ListRunsAnswer = RunList;
+
 /** What GET /v1/usage answers: a page of the projects */
 export interface ListUsageAnswer {
   /** of SQLite the files, of PostgreSQL the tables with their indexes */
@@ -931,6 +1016,12 @@ export interface ListViewsAnswer {
 
 /** What POST /v1/login takes. */
 export type LoginBody = { key: string } | { code: string };
+
+export interface Mapping {
+  inputs?: string[];
+  history?: string[];
+  ground_truth?: string[];
+}
 
 export interface Metric {
   id: string;
@@ -1212,6 +1303,45 @@ export interface Retention {
 /** What POST /v1/evaluations/retry answers: how many wait anew */
 export interface RetryEvaluationsAnswer {
   retried: number;
+}
+
+export interface Run {
+  id: string;
+  run_id: string;
+  name: string;
+  description?: string | null;
+  /** without /v1 pending or completed */
+  status: "pending" | "running" | "completed" | "failed" | "cancelled";
+  metadata: Record<string, unknown>;
+  results: Record<string, unknown>;
+  configuration: Record<string, unknown>;
+  passing_ranges?: Record<string, unknown>;
+  evaluators?: unknown[];
+  event_ids: string[];
+  session_ids?: string[];
+  datapoint_ids?: string[];
+  dataset_id?: string | null;
+  dataset_version?: number;
+  is_active: boolean;
+  project?: string;
+  scope_type: string;
+  scope_id: string;
+  created_at: string;
+  updated_at?: string | null;
+}
+
+export interface RunList {
+  evaluations: Run[];
+  pagination: {
+    page: number;
+    limit: number;
+    total: number;
+    total_unfiltered: number;
+    total_pages: number;
+    has_next: boolean;
+    has_prev: boolean;
+  };
+  metrics: string[];
 }
 
 /** What POST /v1/metrics/run answers: what came of it */

@@ -24,6 +24,7 @@ export const groups: { label: string; places: Place[] }[] = [
     label: "Evaluate",
     places: [
       { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
+      { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" },
     ],
   },
   {

@@ -168,7 +168,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
         <ViewsMenu of={completions ? "completions" : "events"} />
         <span class="grow" />
         {menu}
-        <ExportMenu name="events" total={state.total} columns={eventColumns} pages={pages} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="events" total={state.total} columns={eventColumns} search={() => body(null, 1)} pages={pages} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>

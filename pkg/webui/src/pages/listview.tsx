@@ -1,14 +1,17 @@
 // What the lists of sessions and of events have in common: facets, columns of any field with their places in the address, and files of
 // what is filtered.
 import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import { isAbort } from "../api/client.ts";
 import type { Filter } from "../api/types.gen.ts";
 import { route, setParams } from "../app/router.ts";
+import { me } from "../app/session.ts";
 import { columnLabel, readColumns, valueAt, writeColumns } from "../model/columns.ts";
 import { valuesIn, withValues } from "../model/filter.ts";
 import { csv, jsonl } from "../model/export.ts";
 import * as format from "../model/format.ts";
 import { ColumnMenu } from "../parts/columnmenu.tsx";
+import { useLoaded } from "../parts/common.tsx";
 import { Facets } from "../parts/facets.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Value, type Column } from "../parts/table.tsx";
@@ -80,11 +83,12 @@ function fieldColumn<T extends object>(path: string, label: string, pick: (field
   };
 }
 
-/** The menu that saves what is filtered as a file. */
-export function ExportMenu<T extends object>({ name, total, columns, pages, onBusy, onError }: {
+/** The menu that saves what is filtered as a file, or adds it to a dataset. */
+export function ExportMenu<T extends object>({ name, total, columns, search, pages, onBusy, onError }: {
   name: string;
   total: number | null;
   columns: readonly string[];
+  search: () => object; // what is filtered, as a search has it
   pages: () => AsyncGenerator<T[]>;
   onBusy: (busy: boolean) => void;
   onError: (error: unknown) => void;
@@ -104,14 +108,19 @@ export function ExportMenu<T extends object>({ name, total, columns, pages, onBu
     }
     onBusy(false);
   };
+  const [adding, setAdding] = useState(false);
+  const dialog = useLoaded(adding ? "dialog" : null, () => import("./datasets/fromlist.tsx"));
+  const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const what = total === null ? "" : `, ${format.plural(total, name.slice(0, -1))}`;
   return (
     <>
-      <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered" aria-label="Export"><Icon name="download" small /></button>
+      <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered, or add it to a dataset" aria-label="Export"><Icon name="download" small /></button>
       <div id="export-menu" class="menu export-menu" popover="auto">
         <button type="button" onClick={() => void save("jsonl")}>{`JSONL${what}`}</button>
         <button type="button" onClick={() => void save("csv")}>{`CSV${what}`}</button>
+        {may && <button type="button" onClick={(e) => { e.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover(); setAdding(true); }}>{`Add all${total === null ? "" : ` ${format.count(total)}`} to a dataset…`}</button>}
       </div>
+      {adding && dialog.value && <dialog.value.FromList of={name === "sessions" ? "sessions" : "events"} search={search()} onClose={() => setAdding(false)} />}
     </>
   );
 }

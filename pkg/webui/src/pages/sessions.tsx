@@ -185,7 +185,7 @@ export function SessionsPage() {
         <span class="grow" />
         <button type="button" class="button" aria-pressed={isLive} title={`Live (${keysOf("live")})`} onClick={() => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true)}><Icon name={isLive ? "pause" : "live"} small />{isLive ? "Pause" : "Live"}</button>
         {menu}
-        <ExportMenu name="sessions" total={state.total} columns={sessionColumns} pages={pages} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="sessions" total={state.total} columns={sessionColumns} search={() => body({})} pages={pages} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>

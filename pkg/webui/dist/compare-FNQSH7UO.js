@@ -4,17 +4,19 @@ import {
   readTree
 } from "./chunk-HIDF3LDJ.js";
 import {
-  TextDiff,
-  align
-} from "./chunk-T76PA4HU.js";
-import {
   loadPreviews,
   previewOf,
   readEvent,
+  searchSessions
+} from "./chunk-3HMXXKPE.js";
+import {
+  TextDiff,
+  align
+} from "./chunk-IV2K2HLA.js";
+import {
   reveal,
-  searchSessions,
   useWindow
-} from "./chunk-O2CSKREC.js";
+} from "./chunk-BO662M4H.js";
 import {
   addCommands,
   keysOf
@@ -37,7 +39,7 @@ import {
   time,
   useLoaded,
   useRested
-} from "./chunk-JCIIBX5F.js";
+} from "./chunk-HKFUOT7Q.js";
 
 // pages/compare.tsx
 import { useCallback, useEffect, useMemo, useRef, useState } from "./lib.js";

@@ -19,8 +19,8 @@ function serverAddress() {
 }
 async function send(path, options = {}) {
   const init = { method: options.method ?? "GET", credentials: "same-origin", signal: options.signal ?? null };
-  if (options.body !== void 0) {
-    init.body = JSON.stringify(options.body);
+  if (options.body !== void 0 || options.json !== void 0) {
+    init.body = options.json ?? JSON.stringify(options.body);
     init.headers = { "Content-Type": "application/json" };
   }
   let response;

@@ -11,19 +11,20 @@ import {
   saveChart,
   textOf,
   useBooleans
-} from "./chunk-YMBFTVER.js";
+} from "./chunk-GSSGPCPH.js";
 import "./chunk-LEBLY7CV.js";
 import {
   FilterBar,
   compile,
   useFields,
   valuesOf
-} from "./chunk-7C5IT535.js";
-import "./chunk-OHLKVWBT.js";
+} from "./chunk-BOXR33S7.js";
 import {
   RangePicker,
   defaultRange
-} from "./chunk-DF3U6G2Y.js";
+} from "./chunk-UT4YANVM.js";
+import "./chunk-OY4RA543.js";
+import "./chunk-OHLKVWBT.js";
 import {
   Empty,
   Problem,
@@ -35,7 +36,7 @@ import {
   route,
   setParams,
   useLoaded
-} from "./chunk-JCIIBX5F.js";
+} from "./chunk-HKFUOT7Q.js";
 
 // pages/dashboards/builder.tsx
 import { signal } from "./lib.js";

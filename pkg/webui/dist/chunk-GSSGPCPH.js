@@ -11,20 +11,22 @@ import {
   useFields,
   valuesOf,
   write
-} from "./chunk-7C5IT535.js";
-import {
-  addCommands,
-  keysOf
-} from "./chunk-OHLKVWBT.js";
+} from "./chunk-BOXR33S7.js";
 import {
   RangePicker,
   bounds,
   dateRange,
   defaultRange,
-  me,
   ownZone,
   utc
-} from "./chunk-DF3U6G2Y.js";
+} from "./chunk-UT4YANVM.js";
+import {
+  me
+} from "./chunk-OY4RA543.js";
+import {
+  addCommands,
+  keysOf
+} from "./chunk-OHLKVWBT.js";
 import {
   Dialog,
   Empty,
@@ -44,7 +46,7 @@ import {
   time,
   useLoaded,
   value
-} from "./chunk-JCIIBX5F.js";
+} from "./chunk-HKFUOT7Q.js";
 
 // pages/dashboards/boards.tsx
 import { signal } from "./lib.js";

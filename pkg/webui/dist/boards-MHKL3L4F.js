@@ -4,12 +4,13 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-YMBFTVER.js";
+} from "./chunk-GSSGPCPH.js";
 import "./chunk-LEBLY7CV.js";
-import "./chunk-7C5IT535.js";
+import "./chunk-BOXR33S7.js";
+import "./chunk-UT4YANVM.js";
+import "./chunk-OY4RA543.js";
 import "./chunk-OHLKVWBT.js";
-import "./chunk-DF3U6G2Y.js";
-import "./chunk-JCIIBX5F.js";
+import "./chunk-HKFUOT7Q.js";
 export {
   Page,
   addToBoard,

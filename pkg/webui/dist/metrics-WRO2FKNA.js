@@ -5,26 +5,30 @@ import {
   useFields,
   valuesOf,
   write
-} from "./chunk-7C5IT535.js";
-import {
-  TextDiff
-} from "./chunk-T76PA4HU.js";
-import {
-  Table,
-  loadPreviews,
-  previewOf,
-  searchFields
-} from "./chunk-O2CSKREC.js";
-import {
-  addCommands
-} from "./chunk-OHLKVWBT.js";
+} from "./chunk-BOXR33S7.js";
 import {
   RangePicker,
   dateRange,
   defaultRange,
-  me,
   ranges
-} from "./chunk-DF3U6G2Y.js";
+} from "./chunk-UT4YANVM.js";
+import {
+  me
+} from "./chunk-OY4RA543.js";
+import {
+  loadPreviews,
+  previewOf,
+  searchFields
+} from "./chunk-3HMXXKPE.js";
+import {
+  TextDiff
+} from "./chunk-IV2K2HLA.js";
+import {
+  Table
+} from "./chunk-BO662M4H.js";
+import {
+  addCommands
+} from "./chunk-OHLKVWBT.js";
 import {
   Dialog,
   Empty,
@@ -44,7 +48,7 @@ import {
   useLoaded,
   useRested,
   value
-} from "./chunk-JCIIBX5F.js";
+} from "./chunk-HKFUOT7Q.js";
 
 // pages/metrics/index.tsx
 import { useEffect as useEffect8 } from "./lib.js";

@@ -1,0 +1,244 @@
+// Datasets in Chromium: a file imported with its columns mapped, datapoints browsed, found, edited and taken back, versions compared, splits, runs,
+// and a dataset of what a list is filtered by.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { base, hostile, open, run, send, shots, test, uuid } from "../page.mjs";
+
+const rows = (id) => send("GET", `/v1/datasets/${id}/rows?limit=500`);
+const made = (answer) => answer.dataset_id;
+const lines = (list) => list.map((v) => JSON.stringify(v)).join("\n");
+
+const questions = made(await send("POST", "/v1/datasets/import", {
+  name: "support questions", format: "jsonl",
+  text: lines(Array.from({ length: 230 }, (_, i) => ({ inputs: { question: `Question ${i}: where is my order?`, n: i }, ground_truth: { answer: `Answer ${i}` }, metadata: { split: i % 4 ? "train" : "test", tags: i % 10 ? ["easy"] : ["hard", "refund"] } }))),
+}));
+const digits = made(await send("POST", "/v1/datasets/import", { name: "digits", format: "jsonl", text: '{"inputs": {"q": "first", "id": 9007199254740993, "list": [1.50, {"a": null}]}, "ground_truth": {"a": "x"}}\n{"inputs": {"q": "second"}}' }));
+const hostileSet = made(await send("POST", "/v1/datasets/import", { name: hostile[0], format: "jsonl", text: lines(hostile.map((t, i) => ({ inputs: { [t.slice(0, 60)]: t, q: t }, metadata: { split: t.slice(0, 150), i }, history: [{ role: t.slice(0, 40), content: t.slice(0, 500) }] }))) }));
+
+const cell = (page, text) => page.locator(".table .row .data-cell", { hasText: text }).first();
+
+test("a CSV file becomes a dataset: columns mapped, wrong rows named, and then all of it stored", async () => {
+  const { page, check, flaws, go, close } = await open();
+  await go("datasets", ".table .row");
+  await page.keyboard.press("i");
+  await page.waitForSelector(".import");
+  const csv = "\uFEFFFrage;answer;split;note\r\n\"Wo; \"\"genau\"\"?\";Hier;test;=1+1\r\nWann?;Jetzt;train;\"zwei\nZeilen\"\r\n";
+  await page.setInputFiles("input[type=file]", { name: "fragen.csv", mimeType: "text/csv", buffer: Buffer.from(`${csv}kurz;x\r\n`) });
+  await page.waitForSelector(".wrong-rows");
+  assert.deepEqual(await page.locator(".wrong-rows tbody td").allTextContents(), ["3", "5", "split", "has 2 cells, the line of names has 4"]);
+  assert.ok(await page.locator("button[type=submit]").isDisabled(), "a file with a wrong row can be imported");
+  await flaws("import with a wrong row");
+  await page.setInputFiles("input[type=file]", { name: "fragen.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
+  await page.waitForSelector("text=2 rows, CSV between semicolons");
+  assert.equal(await page.getByLabel("Name of the dataset").inputValue(), "fragen");
+  assert.equal(await page.getByLabel("Frage becomes").inputValue(), "inputs");
+  await page.getByLabel("Key of Frage").fill("question");
+  await page.getByLabel("note becomes").selectOption("");
+  assert.match(await page.locator(".data-table tbody tr").first().innerText(), /"question": "Wo; \\"genau\\"\?"/);
+  if (shots) await page.screenshot({ path: `${shots}/datasets-import.png` });
+  await page.getByRole("button", { name: "Import 2 rows" }).click();
+  await cell(page, 'Wo; "genau"?').waitFor();
+  const id = page.url().split("/").at(-1);
+  const stored = (await rows(id)).rows.map((r) => r.datapoint);
+  assert.deepEqual(stored.map((d) => [d.inputs, d.ground_truth, d.metadata]), [[{ question: 'Wo; "genau"?' }, { answer: "Hier" }, { split: "test" }], [{ question: "Wann?" }, { answer: "Jetzt" }, { split: "train" }]]);
+  await check("import");
+  await close();
+});
+
+test("by keyboard alone: a cell is edited and taken back, every digit of the others stays", async () => {
+  const { page, check, go, close } = await open();
+  await go("datasets", ".table .row");
+  await page.keyboard.press("f");
+  await page.keyboard.type("digits");
+  await page.waitForSelector("text=1 dataset of");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await cell(page, "9007199254740993").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Enter");
+  const editor = page.locator(".data-edit textarea");
+  await editor.waitFor();
+  assert.equal(await editor.inputValue(), "first");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("changed");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("text=Changed inputs.q");
+  const text = async () => (await fetch(`${base}/v1/datasets/${digits}/rows`, { headers: { Authorization: `Bearer ${process.env.SPANGROVE_API_KEY}` } })).text();
+  assert.match(await text(), /"inputs":\{"q":"changed","id":9007199254740993,"list":\[1.50, \{"a": null\}\]\}/);
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector("text=Undone: Changed inputs.q");
+  assert.match(await text(), /"inputs":\{"q": ?"first", ?"id": ?9007199254740993/);
+  await page.keyboard.press("x");
+  await page.keyboard.press("Delete");
+  await page.getByRole("dialog").getByText("Remove 1 datapoint").first().waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("text=Removed 1 datapoint");
+  assert.equal((await rows(digits)).total, 1);
+  await page.keyboard.press("u");
+  await page.waitForSelector("text=Undone: Removed 1 datapoint");
+  assert.equal((await rows(digits)).total, 2);
+  await page.keyboard.press("n");
+  await editor.waitFor();
+  await page.keyboard.type("12345678901234567890");
+  await page.getByLabel("Kind of value").selectOption("json");
+  await editor.press("Enter");
+  await page.waitForSelector("text=Changed inputs.q");
+  assert.match(await text(), /"q": ?12345678901234567890/);
+  await page.keyboard.press("u");
+  await page.waitForSelector("text=Undone: Changed inputs.q");
+  await page.keyboard.press("u");
+  await page.waitForSelector("text=Undone: Added a datapoint");
+  await check("edit");
+  await close();
+});
+
+test("what somebody else has changed meanwhile is said, and nothing is lost", async () => {
+  const { page, check, go, close } = await open();
+  await go(`datasets/${digits}`, ".table .row");
+  await cell(page, "second").dblclick();
+  const editor = page.locator(".data-edit textarea");
+  await editor.fill("mine");
+  const theirs = (await rows(digits)).rows.find((r) => r.datapoint.inputs.q === "second");
+  await send("PUT", `/v1/datapoints/${theirs.datapoint.id}`, { inputs: { q: "theirs" } });
+  await editor.press("Enter");
+  await page.waitForSelector("text=Somebody else has changed this datapoint meanwhile");
+  await page.waitForSelector("text=It says now: theirs");
+  assert.equal(await editor.inputValue(), "mine");
+  await editor.press("Enter");
+  await page.waitForSelector("text=Changed inputs.q");
+  await send("PUT", `/v1/datapoints/${theirs.datapoint.id}`, { inputs: { q: "last" } });
+  await page.keyboard.press("u");
+  await page.waitForSelector("text=Not undone, since somebody else has changed this datapoint after you");
+  assert.equal((await rows(digits)).rows.find((r) => r.datapoint.id === theirs.datapoint.id).datapoint.inputs.q, "last");
+  await check("conflict");
+  await close();
+});
+
+test("datapoints are found by words and by splits, and what is shown is exported", async () => {
+  const { page, check, flaws, go, close } = await open();
+  await go(`datasets/${questions}`, ".table .row");
+  await page.waitForSelector("text=230 datapoints, 100 loaded");
+  await page.getByRole("button", { name: /^test/ }).click();
+  await page.waitForSelector("text=230 datapoints, 58 shown");
+  await page.getByLabel("Find in texts").fill("question 2");
+  await page.waitForFunction(() => /230 datapoints, \d+ shown/.test(document.querySelector(".foot").innerText) && !document.querySelector(".foot").innerText.includes("58 shown"));
+  const shown = Number(/(\d+) shown/.exec(await page.locator(".foot").innerText())[1]);
+  assert.equal(shown, (await send("GET", `/v1/datasets/${questions}/rows?limit=500&text=question+2&field=metadata.split&value=test`)).rows.length);
+  await flaws("rows with splits");
+  await page.reload();
+  await page.waitForSelector(`text=230 datapoints, ${shown} shown`);
+  await page.getByRole("button", { name: "More" }).last().click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Export CSV, what is shown" }).click();
+  const file = readFileSync(await (await download).path(), "utf8").trim().split("\r\n");
+  assert.equal(file.length, shown + 1);
+  assert.equal(file[0], "id,inputs.question,inputs.n,ground_truth.answer,metadata.split,metadata.tags");
+  await page.getByLabel("Find in texts").fill("nowhere at all");
+  await page.waitForSelector("text=No datapoint matches");
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.waitForSelector("text=230 datapoints, 100 loaded");
+  await page.evaluate(() => document.querySelector(".table").scrollTo(0, 1e6));
+  await page.waitForSelector("text=230 datapoints, 200 loaded");
+  await check("splits");
+  await close();
+});
+
+test("versions are compared, and runs lead to the version that they used", async () => {
+  const { page, check, flaws, go, close } = await open();
+  const all = (await rows(questions)).rows;
+  const pilot = (await send("POST", "/v1/runs", { name: "pilot", dataset_id: questions, event_ids: [] })).run_id;
+  await send("PUT", `/v1/datapoints/${all[0].datapoint.id}`, { inputs: { ...all[0].datapoint.inputs, question: "Question 0: where is my parcel?" } });
+  await send("PUT", `/v1/datasets/${questions}`, { remove_datapoints: [all[1].datapoint.id, all[2].datapoint.id] });
+  await send("POST", "/v1/datapoints", { inputs: { question: "New?" }, linked_datasets: [questions] });
+  await go(`datasets/${questions}?view=versions&from=1`, ".edits details");
+  assert.deepEqual(await page.locator(".filters .button").allTextContents(), ["1 added", "2 removed", "1 changed"]);
+  await page.waitForSelector(".edits .changed ins");
+  assert.equal(await page.locator(".edits .changed del").innerText(), "order");
+  assert.equal(await page.locator(".edits .changed ins").innerText(), "parcel");
+  await flaws("versions");
+  await page.getByRole("button", { name: "2 removed" }).click();
+  await page.waitForFunction(() => document.querySelectorAll(".edits details").length === 2);
+  if (shots) await page.screenshot({ path: `${shots}/datasets-versions.png` });
+  await page.keyboard.press("3");
+  await page.waitForSelector(`a[href="#/experiments/${pilot}"]`);
+  await flaws("runs");
+  await page.getByRole("link", { name: "v1", exact: true }).click();
+  await page.waitForSelector("text=Version 1, read only");
+  await cell(page, "where is my order?").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Add" }).count(), 0);
+  await page.goBack();
+  await page.waitForSelector(`a[href="#/experiments/${pilot}"]`);
+  await check("versions");
+  await close();
+});
+
+test("all that a list is filtered by becomes datapoints, counted first", async () => {
+  const session = uuid();
+  await send("POST", "/v1/events/batch", { events: Array.from({ length: 7 }, (_, i) => ({ session_id: session, event_type: "tool", event_name: "lookup for datasets", inputs: { q: `q ${i}` }, outputs: { r: i }, source: "flow", config: {}, duration: 1 })) });
+  const { page, check, flaws, go, close } = await open();
+  await go(`events?q=${encodeURIComponent('name:"lookup for datasets" type:tool')}`, ".table .row");
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("button", { name: /^Add all 7 to a dataset/ }).click();
+  await page.getByRole("heading", { name: "Add all 7 events to a dataset" }).waitFor();
+  await page.waitForSelector("dialog pre");
+  await flaws("add all");
+  await page.getByLabel("Its name").fill("lookups");
+  await page.getByLabel("Inputs, as paths with commas").fill("inputs.q");
+  await page.waitForFunction(() => document.querySelector("dialog pre").innerText.includes('"ground_truth": {}'));
+  await page.getByRole("button", { name: "Add 7 events" }).click();
+  await page.getByRole("link", { name: "Open the dataset" }).click();
+  await page.waitForSelector("text=7 datapoints");
+  await check("add all");
+  await close();
+});
+
+test("hostile texts stay texts, at all widths and in both themes", async () => {
+  for (const [width, scheme] of [[400, "light"], [1280, "dark"], [2560, "light"]]) {
+    const { page, check, flaws, go, close } = await open({ width, height: 800, scheme });
+    await go("datasets", ".table .row");
+    await check(`list at ${width}`);
+    if (shots) await page.screenshot({ path: `${shots}/datasets-list-${width}.png` });
+    await go(`datasets/${hostileSet}`, ".table .row");
+    assert.equal(await page.locator("h1").innerText(), hostile[0]);
+    await page.waitForFunction(() => document.querySelectorAll(".table .row").length > 3);
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll(".table .row")].every((r) => r.getBoundingClientRect().height === document.querySelector(".table .row").getBoundingClientRect().height)), "rows differ in height");
+    await page.keyboard.press("j");
+    await page.waitForSelector(".data-peek");
+    await check(`a datapoint at ${width}`);
+    await flaws(`a datapoint at ${width}`);
+    if (shots) await page.screenshot({ path: `${shots}/datasets-hostile-${width}-${scheme}.png` });
+    await go(`datasets/${questions}`, ".table .row");
+    await check(`rows at ${width}`);
+    if (shots) await page.screenshot({ path: `${shots}/datasets-rows-${width}-${scheme}.png` });
+    await go(`datasets/${questions}?view=versions&from=1`, ".edits");
+    await check(`versions at ${width}`);
+    if (shots) await page.screenshot({ path: `${shots}/datasets-versions-${width}-${scheme}.png` });
+    await go("datasets/import", ".import");
+    await page.getByLabel("or its text").fill(`${hostile.slice(0, 5).map((t) => JSON.stringify({ [t]: t, inputs: { q: t } })).join("\n")}\n`);
+    await page.waitForSelector(".mapping li");
+    await check(`import at ${width}`);
+    if (width === 400) await flaws("import at 400");
+    if (shots) await page.screenshot({ path: `${shots}/datasets-import-${width}-${scheme}.png` });
+    await close();
+  }
+});
+
+test("a key that may only read sees no buttons that would fail", async () => {
+  const { project } = await send("GET", "/v1/me");
+  const secret = (await send("POST", `/v1/projects/${project.id}/fine_grained_api_keys`, { name: "reader", permissions: ["read"], expires_at: "2900-01-01T00:00:00Z" })).data.key_value;
+  const { page, context, check, go, close } = await open({ signIn: false });
+  assert.equal((await context.request.post(`${base}/v1/login`, { data: { key: secret } })).status(), 200);
+  await go(`datasets/${questions}`, ".table .row");
+  assert.equal(await page.getByRole("button", { name: "Add" }).count(), 0);
+  await cell(page, "where is my").dblclick();
+  assert.equal(await page.locator(".data-edit").count(), 0);
+  await go("datasets", ".table .row");
+  assert.equal(await page.getByRole("link", { name: "Import a file" }).count(), 0);
+  await check("read only");
+  await close();
+});
+
+await run();
