@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -728,6 +728,27 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
   assert.equal(charts.change(110, 100), "+10%");
   assert.equal(charts.change(5, 0), "");
+test("a metric's answers have number keys, and what is typed is a score or none", () => {
+  const keys = (m) => queue.optionsOf({ scale: null, categories: null, ...m })?.map((o) => `${o.key}=${o.value}`).join(" ");
+  assert.equal(keys({ return_type: "boolean" }), "1=true 2=false");
+  assert.equal(keys({ return_type: "float", scale: 3 }), "0=0 1=1 2=2 3=3");
+  assert.equal(keys({ return_type: "float", scale: 10 }).split(" ").at(0), "=0");
+  assert.equal(keys({ return_type: "float", scale: 10 }).split(" ").at(-1), "0=10");
+  for (const scale of [null, 0, 2.5, 11]) assert.equal(keys({ return_type: "float", scale }), undefined, String(scale));
+  assert.equal(keys({ return_type: "categorical", categories: Array.from({ length: 11 }, (_, i) => ({ category: `c${i}` })) }), "1=c0 2=c1 3=c2 4=c3 5=c4 6=c5 7=c6 8=c7 9=c8 0=c9 =c10");
+  assert.equal(keys({ return_type: "string" }), undefined);
+  for (const [type, text, want] of [["float", "1.5", 1.5], ["float", "1e999", null], ["float", "x", null], ["float", " ", null], ["string", "x", "x"], ["string", " ", null]]) {
+    assert.equal(queue.typed({ return_type: type }, text), want, `${type} ${text}`);
+  }
+});
+
+test("how far somebody is, and over what annotators differ", () => {
+  assert.equal(queue.position({ annotated: 2, skipped: 1, open: 30, held_by_others: 2 }), "4 of 35, 2 held by others");
+  assert.equal(queue.position({ annotated: 0, skipped: 0, open: 1, held_by_others: 0 }), "1 of 1");
+  assert.deepEqual(queue.differing([{ scores: { a: 1, b: true, c: "x" } }, { scores: { a: 1.0, b: false } }]), ["b"]);
+  assert.deepEqual(queue.differing([{ scores: { __proto__: null, constructor: 1 } }, { scores: { constructor: 2 } }]), ["constructor"]);
+  assert.deepEqual(queue.differing([]), []);
+  assert.deepEqual([true, false, undefined, 0, "x"].map(queue.say), ["Yes", "No", "–", "0", "x"]);
 });
 
 test("JSON is split and put together by its text, digit for digit", () => {

@@ -3,7 +3,20 @@ import {
   loadProjects,
   projects,
   switchProject
-} from "./chunk-2JIJLN6P.js";
+} from "./chunk-O2WX3CBC.js";
+import {
+  AskPerson,
+  EventTitle,
+  EventView,
+  MessageCard,
+  Scores,
+  inputMessages,
+  messageKey,
+  outputMessages,
+  person,
+  readScores,
+  setPerson
+} from "./chunk-CACGQWE6.js";
 import {
   csv,
   eventColumns,
@@ -24,7 +37,7 @@ import {
   valuesOf,
   withValues,
   withoutTotals
-} from "./chunk-BOXR33S7.js";
+} from "./chunk-ZBHCS7JU.js";
 import {
   RangePicker,
   bounds,
@@ -32,7 +45,7 @@ import {
   defaultRange,
   rangeLabel,
   utc
-} from "./chunk-UT4YANVM.js";
+} from "./chunk-6QZLQ4UJ.js";
 import {
   ColumnMenu,
   columnLabel,
@@ -41,14 +54,14 @@ import {
   rowHeight,
   valueAt,
   writeColumns
-} from "./chunk-YQZR4TSN.js";
+} from "./chunk-ZIOMH4OT.js";
 import {
   loadMe,
   me,
   meError,
   signIn,
   signOut
-} from "./chunk-OY4RA543.js";
+} from "./chunk-KRYKNT5B.js";
 import {
   applyChanges,
   countOf,
@@ -66,22 +79,23 @@ import {
   visibleRows
 } from "./chunk-HIDF3LDJ.js";
 import {
+  searchEvents,
+  searchFields,
+  searchSessions
+} from "./chunk-HGCVEXST.js";
+import {
   forget,
   loadPreviews,
   previewOf,
   readEvent,
-  readField,
-  searchEvents,
-  searchFields,
-  searchSessions
-} from "./chunk-3HMXXKPE.js";
+  readField
+} from "./chunk-CHFGIE67.js";
 import {
   Table,
   Value,
   reveal,
-  useWindow,
-  workerUrl
-} from "./chunk-BO662M4H.js";
+  useWindow
+} from "./chunk-QAUGMEGD.js";
 import {
   addCommands,
   commands,
@@ -98,7 +112,7 @@ import {
   Icon,
   Problem,
   TypeIcon,
-  bytes,
+  ago,
   call,
   cost,
   count,
@@ -125,11 +139,11 @@ import {
   useLoaded,
   useRested,
   value
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect19 } from "./lib.js";
+import { useEffect as useEffect17 } from "./lib.js";
 
 // app/shell.tsx
 import { useEffect as useEffect3, useState as useState3 } from "./lib.js";
@@ -146,7 +160,7 @@ function Brand() {
 // app/palette.tsx
 import { useEffect, useMemo, useRef, useState } from "./lib.js";
 import { jsx as jsx2, jsxs as jsxs2 } from "./lib.js";
-var isId = (text3) => /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{16})$/i.test(text3);
+var isId = (text2) => /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{16})$/i.test(text2);
 function score(typed, label) {
   const t = typed.toLowerCase();
   const l = label.toLowerCase();
@@ -162,17 +176,17 @@ function Palette({ onClose }) {
   const [found, setFound] = useState([]);
   const input = useRef(null);
   useEffect(() => input.current?.focus(), []);
-  const text3 = typed.trim();
+  const text2 = typed.trim();
   const fixed = useMemo(() => {
     const items2 = commands.value.filter((c) => c.id !== "palette").map((c) => ({ id: c.id, label: c.label, note: c.keys[0] ? show(c.keys[0]) : "", run: c.run }));
-    return items2.map((item) => ({ item, score: text3 === "" ? 0 : score(text3, item.label) })).filter((x) => x.score !== null).sort((a, b) => a.score - b.score).slice(0, 12);
-  }, [text3, commands.value]);
+    return items2.map((item) => ({ item, score: text2 === "" ? 0 : score(text2, item.label) })).filter((x) => x.score !== null).sort((a, b) => a.score - b.score).slice(0, 12);
+  }, [text2, commands.value]);
   useEffect(() => {
     setFound([]);
     setAt(0);
-    if (text3.length < 2) return;
+    if (text2.length < 2) return;
     const stop = new AbortController();
-    const timer = setTimeout(() => void look(text3, stop.signal).then((items2) => {
+    const timer = setTimeout(() => void look(text2, stop.signal).then((items2) => {
       if (!stop.signal.aborted) setFound(items2);
     }).catch(() => {
     }), 150);
@@ -180,12 +194,12 @@ function Palette({ onClose }) {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [text3]);
-  const called = (x) => text3 !== "" && x.score < 2;
+  }, [text2]);
+  const called = (x) => text2 !== "" && x.score < 2;
   const items = [...fixed.filter(called), ...found.map((item) => ({ item })), ...fixed.filter((x) => !called(x))].map((x) => x.item);
-  if (text3 !== "" && !isId(text3)) {
-    items.push({ id: "words", label: `Search events for “${text3}”`, run: () => go(href(["events"], { q: `"${text3.replace(/[\\"]/g, "\\$&")}"` })) });
-    items.push({ id: "words-sessions", label: `Search sessions for “${text3}”`, run: () => go(href(["sessions"], { q: `"${text3.replace(/[\\"]/g, "\\$&")}"` })) });
+  if (text2 !== "" && !isId(text2)) {
+    items.push({ id: "words", label: `Search events for “${text2}”`, run: () => go(href(["events"], { q: `"${text2.replace(/[\\"]/g, "\\$&")}"` })) });
+    items.push({ id: "words-sessions", label: `Search sessions for “${text2}”`, run: () => go(href(["sessions"], { q: `"${text2.replace(/[\\"]/g, "\\$&")}"` })) });
   }
   const run = (item) => {
     if (!item) return;
@@ -235,8 +249,8 @@ var contentsRange = "7d";
 function eventItem(e) {
   return { id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) };
 }
-async function lookForId(text3, signal3) {
-  const id = text3.toLowerCase().replaceAll("-", "");
+async function lookForId(text2, signal3) {
+  const id = text2.toLowerCase().replaceAll("-", "");
   const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   const sessionsOf = async (what, field) => {
     const answer = await searchSessions({ filters: [{ field, operator: "is", value: dashed }], limit: 1, total: "exact" }, signal3);
@@ -254,7 +268,7 @@ async function lookForId(text3, signal3) {
     }, signal3);
     return answer.events.map(eventItem);
   };
-  const none3 = [{ id: "none", label: `Nothing has the id ${text3}: no event, session, run, datapoint, and no trace or span of the last 7 days`, run: () => {
+  const none3 = [{ id: "none", label: `Nothing has the id ${text2}: no event, session, run, datapoint, and no trace or span of the last 7 days`, run: () => {
   } }];
   const orNone = (items) => items.length > 0 ? items : none3;
   if (id.length === 16) return orNone(await eventsOf("metadata.span_id"));
@@ -266,11 +280,11 @@ async function lookForId(text3, signal3) {
   const owned = (await Promise.all([sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
   return orNone(owned.length > 0 ? owned : await eventsOf("metadata.trace_id"));
 }
-async function look(text3, signal3) {
-  if (isId(text3)) return lookForId(text3, signal3);
-  const named2 = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 }, signal3);
+async function look(text2, signal3) {
+  if (isId(text2)) return lookForId(text2, signal3);
+  const named2 = searchSessions({ filters: [{ field: "event_name", operator: "contains", value: text2 }], limit: 5 }, signal3);
   const worded = searchFields(["session_id", "event_name", "event_type"], [], {
-    filters: [{ field: "text", operator: "contains", value: text3 }, { field: "event_type", operator: "is not", value: "session" }],
+    filters: [{ field: "text", operator: "contains", value: text2 }, { field: "event_type", operator: "is not", value: "session" }],
     dateRange: contentsRange,
     limit: 5,
     total: "none",
@@ -279,7 +293,7 @@ async function look(text3, signal3) {
   const [sessions, events] = await Promise.all([named2, worded]);
   return [
     ...sessions.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
-    ...events.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets?.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text3 })) }))
+    ...events.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets?.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text2 })) }))
   ];
 }
 function KeySheet({ onClose }) {
@@ -318,7 +332,8 @@ var groups = [
     label: "Evaluate",
     places: [
       { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
-      { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" }
+      { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" },
+      { path: "queues", label: "Queues", icon: "queue", keys: "g q" }
     ]
   },
   {
@@ -526,817 +541,64 @@ function Shell({ children }) {
 }
 
 // pages/events.tsx
-import { useEffect as useEffect8, useMemo as useMemo4, useRef as useRef4, useState as useState13 } from "./lib.js";
+import { useEffect as useEffect6, useMemo as useMemo3, useRef as useRef4, useState as useState11 } from "./lib.js";
 
-// parts/eventview.tsx
-import { useState as useState7 } from "./lib.js";
+// pages/annotate.tsx
+import { useEffect as useEffect4, useMemo as useMemo2, useState as useState5 } from "./lib.js";
 
-// model/messages.ts
-var isDict = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
-var text2 = (v) => typeof v === "string" ? v : null;
-var messageKeys = ["chat_history", "messages", "contents", "history"];
-function inputMessages(inputs) {
-  if (!isDict(inputs)) return { messages: [], rest: {} };
-  for (const key of messageKeys) {
-    const list = inputs[key];
-    if (Array.isArray(list) && list.length > 0 && list.every(looksLikeMessage)) {
-      const { [key]: _, ...rest } = inputs;
-      return { messages: list.flatMap((m) => readMessage(m)), rest };
-    }
-  }
-  return { messages: [], rest: inputs };
-}
-function outputMessages(outputs) {
-  if (typeof outputs === "string") return { messages: [{ role: "assistant", name: null, parts: [{ kind: "text", text: outputs }], callId: null }], rest: {} };
-  if (Array.isArray(outputs) && outputs.length > 0 && outputs.every(looksLikeMessage)) {
-    return { messages: outputs.flatMap((m) => readMessage(m)), rest: {} };
-  }
-  if (!isDict(outputs)) return { messages: [], rest: {} };
-  const messages = [];
-  let rest = { ...outputs };
-  if (looksLikeMessage(outputs) && (outputs.role !== void 0 || outputs.content !== void 0 || outputs.tool_calls !== void 0)) {
-    messages.push(...readMessage({ role: "assistant", ...outputs }));
-    for (const key of ["role", "content", "tool_calls", "reasoning", "reasoning_content", "name", "refusal"]) delete rest[key];
-  }
-  for (const key of ["choices", "messages", "chat_history"]) {
-    const list = outputs[key];
-    if (!Array.isArray(list) || list.length === 0) continue;
-    const inner = list.map((c) => isDict(c) && isDict(c.message) ? c.message : c);
-    if (!inner.every(looksLikeMessage)) continue;
-    messages.push(...inner.flatMap((m) => readMessage({ role: "assistant", ...m })));
-    delete rest[key];
-  }
-  return { messages, rest };
-}
-function looksLikeMessage(v) {
-  return isDict(v) && (typeof v.role === "string" || "content" in v || "parts" in v || "tool_calls" in v || typeof v.type === "string" && "text" in v);
-}
-function readMessage(m) {
-  const role = (text2(m.role) ?? text2(m.type) ?? "message").toLowerCase();
-  const parts = [];
-  for (const key of ["reasoning", "reasoning_content", "thinking"]) {
-    const value2 = m[key];
-    if (typeof value2 === "string" && value2) parts.push({ kind: "reasoning", text: value2 });
-    else if (isDict(value2) || Array.isArray(value2)) parts.push(...readContent(value2, true));
-  }
-  parts.push(...readContent(m.content ?? m.parts ?? m.text, false));
-  if (typeof m.refusal === "string" && m.refusal) parts.push({ kind: "text", text: m.refusal });
-  if (Array.isArray(m.tool_calls)) for (const call2 of m.tool_calls) parts.push(readCall(call2));
-  if (isDict(m.function_call)) parts.push(readCall(m.function_call));
-  const callId = text2(m.tool_call_id) ?? text2(m.tool_use_id);
-  const known = role === "tool" || role === "function";
-  if (known && callId !== null && parts.every((p) => p.kind === "text")) {
-    const whole = parts.map((p) => p.kind === "text" ? p.text : "").join("\n");
-    return [{ role, name: text2(m.name), parts: [{ kind: "result", id: callId, value: asJson(whole) }], callId }];
-  }
-  const results = parts.filter((p) => p.kind === "result");
-  const others = parts.filter((p) => p.kind !== "result");
-  const out = results.map((p) => ({ role: "tool", name: null, parts: [p], callId: p.kind === "result" ? p.id : null }));
-  if (others.length > 0 || results.length === 0) out.push({ role, name: text2(m.name), parts: others, callId });
-  return out;
-}
-function readContent(content, reasoning) {
-  if (content === void 0 || content === null || content === "") return [];
-  if (typeof content === "string") return [{ kind: reasoning ? "reasoning" : "text", text: content }];
-  if (Array.isArray(content)) return content.flatMap((p) => readPart(p, reasoning));
-  return readPart(content, reasoning);
-}
-function readPart(p, reasoning) {
-  if (typeof p === "string") return p ? [{ kind: reasoning ? "reasoning" : "text", text: p }] : [];
-  if (!isDict(p)) return p === null || p === void 0 ? [] : [{ kind: "json", label: "content", value: p }];
-  const type = (text2(p.type) ?? "").toLowerCase();
-  if (type === "thinking" || type === "reasoning" || typeof p.thinking === "string") {
-    const inner2 = text2(p.thinking) ?? text2(p.text) ?? text2(p.content) ?? text2(p.reasoning);
-    if (inner2 !== null) return inner2 ? [{ kind: "reasoning", text: inner2 }] : [];
-    return readContent(p.content ?? p.summary, true);
-  }
-  if (type === "tool_use" || type === "tool_call" || type === "tool-call" || type === "function_call" || isDict(p.toolUse) || isDict(p.functionCall)) {
-    return [readCall(p.toolUse ?? p.functionCall ?? p)];
-  }
-  if (["tool_result", "tool-result", "tool_call_response", "function_call_output", "function_response"].includes(type) || isDict(p.toolResult) || isDict(p.functionResponse)) {
-    const r = p.toolResult ?? p.functionResponse ?? p;
-    const id = text2(r.tool_use_id) ?? text2(r.toolUseId) ?? text2(r.toolCallId) ?? text2(r.call_id) ?? text2(r.id);
-    return [{ kind: "result", id, value: asJson(plainText(r.content) ?? r.content ?? r.output ?? r.result ?? r.response ?? r) }];
-  }
-  const image = imageOf(p, type);
-  if (image) return [{ kind: "image", url: image }];
-  const audio = audioOf(p, type);
-  if (audio) return [{ kind: "audio", url: audio }];
-  const inner = text2(p.text) ?? (type === "" || type === "text" || type.endsWith("_text") ? text2(p.content) : null);
-  if (inner !== null) return inner ? [{ kind: reasoning ? "reasoning" : "text", text: inner }] : [];
-  return [{ kind: "json", label: type || "content", value: p }];
-}
-function plainText(content) {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return null;
-  const texts2 = content.map((p) => typeof p === "string" ? p : isDict(p) ? text2(p.text) : null);
-  return texts2.every((t) => t !== null) ? texts2.join("\n") : null;
-}
-function readCall(v) {
-  if (!isDict(v)) return { kind: "json", label: "tool call", value: v };
-  const f = isDict(v.function) ? v.function : v;
-  const name = text2(f.name) ?? text2(v.name) ?? text2(v.toolName) ?? "tool";
-  const args = f.arguments ?? v.arguments ?? v.input ?? v.args ?? {};
-  return { kind: "call", id: text2(v.id) ?? text2(v.toolUseId) ?? text2(v.toolCallId) ?? text2(v.call_id), name, arguments: asJson(args) };
-}
-function asJson(v) {
-  if (typeof v !== "string" || !/^\s*[[{]/.test(v)) return v;
-  try {
-    return JSON.parse(v);
-  } catch {
-    return v;
-  }
-}
-function imageOf(p, type) {
-  const source = isDict(p.source) ? p.source : isDict(p.inline_data) ? p.inline_data : isDict(p.inlineData) ? p.inlineData : p;
-  const mime = text2(source.media_type) ?? text2(source.mime_type) ?? text2(source.mimeType) ?? text2(source.mediaType) ?? "";
-  const isImage = type.includes("image") || mime.startsWith("image/") || p.modality === "image";
-  if (!isImage) return null;
-  const nested = p.image_url ?? p.imageUrl ?? p.image;
-  const url2 = text2(nested) ?? (isDict(nested) ? text2(nested.url) : null) ?? text2(source.url) ?? text2(p.uri) ?? text2(p.url);
-  if (url2 !== null) return url2.startsWith("data:") || /^https?:/.test(url2) ? url2 : `data:${mime || "image/png"};base64,${url2}`;
-  const data = text2(source.data) ?? text2(source.content) ?? text2(p.data);
-  return data === null ? null : `data:${mime || "image/png"};base64,${data}`;
-}
-function audioOf(p, type) {
-  const source = isDict(p.input_audio) ? p.input_audio : isDict(p.source) ? p.source : p;
-  const mime = text2(source.media_type) ?? text2(source.mime_type) ?? text2(source.mimeType) ?? text2(source.mediaType) ?? "";
-  if (!type.includes("audio") && !mime.startsWith("audio/") && p.modality !== "audio") return null;
-  const url2 = text2(p.url) ?? text2(source.url);
-  if (url2?.startsWith("data:")) return url2;
-  const data = text2(source.data) ?? text2(source.content);
-  const format = text2(source.format);
-  return data === null ? null : `data:${mime || `audio/${format ?? "wav"}`};base64,${data}`;
-}
-function messageKey(m) {
-  return `${m.role} ${m.callId ?? ""} ${JSON.stringify(m.parts)}`;
-}
-
-// model/scores.ts
-var suffix = "_explanation";
-function scoresOf(metrics) {
-  const out = [];
-  for (const [metric, value2] of Object.entries(metrics ?? {})) {
-    if (value2 === null || value2 === void 0) continue;
-    if (metric.endsWith(suffix) && Object.hasOwn(metrics, metric.slice(0, -suffix.length))) continue;
-    const said = metrics[metric + suffix];
-    out.push({ metric, value: value2, explanation: Object.hasOwn(metrics, metric + suffix) && typeof said === "string" && said !== "" ? said : null });
-  }
-  return out;
-}
-function readScores(events, records) {
-  const judges = /* @__PURE__ */ new Map();
-  for (const r of records) {
-    const key = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
-    const known = judges.get(key);
-    if (!known || known.start_time < r.start_time) judges.set(key, r);
-  }
-  return events.flatMap((e) => scoresOf(e.metrics).map((s) => {
-    const judge = judges.get(JSON.stringify([e.event_id, s.metric]));
-    return { ...s, event: e.event_id, eventName: e.event_name, judge: judge ? { session: judge.session_id, event: judge.event_id } : null };
-  }));
-}
-
-// parts/json.tsx
-import { useEffect as useEffect4, useMemo as useMemo2, useState as useState4 } from "./lib.js";
-
-// model/jsonindex.ts
-var quoteMark = 34;
-var backslash = 92;
-var open = 123;
-var close = 125;
-var openList = 91;
-var closeList = 93;
-var colon = 58;
-var comma = 44;
-function skip(text3, i) {
-  for (; i < text3.length; i++) {
-    const c = text3.charCodeAt(i);
-    if (c !== 32 && c !== 10 && c !== 13 && c !== 9) break;
-  }
-  return i;
-}
-function kindAt(text3, i) {
-  switch (text3[i]) {
-    case "{":
-      return "object";
-    case "[":
-      return "array";
-    case '"':
-      return "string";
-    case "t":
-    case "f":
-      return "boolean";
-    case "n":
-      return "null";
-    default:
-      return "number";
-  }
-}
-function valueEnd(text3, i) {
-  const c = text3.charCodeAt(i);
-  if (c === quoteMark) return stringEnd(text3, i);
-  if (c !== open && c !== openList) {
-    for (; i < text3.length; i++) {
-      const c2 = text3.charCodeAt(i);
-      if (c2 === comma || c2 === close || c2 === closeList || c2 <= 32) break;
-    }
-    return i;
-  }
-  let depth = 0;
-  for (; i < text3.length; i++) {
-    const c2 = text3.charCodeAt(i);
-    if (c2 === quoteMark) {
-      i = stringEnd(text3, i) - 1;
-    } else if (c2 === open || c2 === openList) {
-      depth++;
-    } else if (c2 === close || c2 === closeList) {
-      if (--depth === 0) return i + 1;
-    }
-  }
-  return text3.length;
-}
-function stringEnd(text3, i) {
-  for (let at = i + 1; ; ) {
-    const end = text3.indexOf('"', at);
-    if (end < 0) return text3.length;
-    let slashes = 0;
-    while (text3.charCodeAt(end - 1 - slashes) === backslash) slashes++;
-    if (slashes % 2 === 0) return end + 1;
-    at = end + 1;
-  }
-}
-function members(text3, i, max, from) {
-  const isObject = text3.charCodeAt(i) === open;
-  const last = isObject ? close : closeList;
-  let at = from?.at ?? skip(text3, i + 1);
-  let index = from?.index ?? 0;
-  const entries = [];
-  while (at < text3.length && text3.charCodeAt(at) !== last) {
-    if (entries.length === max) return { entries, next: { at, index } };
-    let key = null;
-    if (isObject) {
-      const end2 = stringEnd(text3, at);
-      key = readString(text3.slice(at, end2));
-      at = skip(text3, end2);
-      if (text3.charCodeAt(at) === colon) at = skip(text3, at + 1);
-    }
-    const end = valueEnd(text3, at);
-    if (end === at) break;
-    entries.push({ key, index, kind: kindAt(text3, at), start: at, end });
-    index++;
-    at = skip(text3, end);
-    if (text3.charCodeAt(at) === comma) at = skip(text3, at + 1);
-  }
-  return { entries, next: null };
-}
-function readString(json) {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return json.slice(1, -1);
-  }
-}
-function writePath(path) {
-  return path.map((p, i) => typeof p === "number" ? `[${p}]` : /^[A-Za-z_$][\w$-]*$/.test(p) ? i === 0 ? p : `.${p}` : `[${JSON.stringify(p)}]`).join("");
-}
-
-// parts/json.tsx
-import { Fragment as Fragment2, jsx as jsx5, jsxs as jsxs5 } from "./lib.js";
-var rowHeight2 = 20;
-var pageSize = 500;
-var smallText = 120;
-function Json({ text: text3, name }) {
-  const [opened, setOpened] = useState4(() => firstOpen(text3));
-  const [find, setFind] = useState4("");
-  const [hit, setHit] = useState4(0);
-  const [selected, setSelected] = useState4(0);
-  useEffect4(() => setOpened(firstOpen(text3)), [text3]);
-  const lines = useMemo2(() => layout(text3, opened), [text3, opened]);
-  const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight2);
-  const hits = useMemo2(() => findAll(text3, find), [text3, find]);
-  const toggle = (line2) => {
-    const next = new Map(opened);
-    if (line2.kind === "more") next.set(line2.id.slice(0, -2), (next.get(line2.id.slice(0, -2)) ?? pageSize) + pageSize * 4);
-    else if (next.has(line2.id)) next.delete(line2.id);
-    else next.set(line2.id, pageSize);
-    setOpened(next);
-  };
-  const goTo = (n) => {
-    if (hits.length === 0) return;
-    const i = (n + hits.length) % hits.length;
-    setHit(i);
-    const path = openTo(text3, hits[i], opened);
-    setOpened(path.opened);
-    const at = layout(text3, path.opened).findIndex((l) => l.id === path.line);
-    setSelected(at);
-    requestAnimationFrame(() => reveal(ref.current, at, rowHeight2));
-  };
-  useEffect4(() => {
-    if (find) goTo(0);
-  }, [hits]);
-  const line = lines[selected];
-  return /* @__PURE__ */ jsxs5("div", { class: "json", children: [
-    text3.length > smallText && /* @__PURE__ */ jsxs5("div", { class: "json-tools", children: [
-      /* @__PURE__ */ jsx5(
-        "input",
-        {
-          class: "input",
-          type: "search",
-          placeholder: "Find",
-          "aria-label": "Find in this value",
-          value: find,
-          onInput: (e) => setFind(e.currentTarget.value),
-          onKeyDown: (e) => {
-            if (e.key === "Enter") {
-              e.preventDefault();
-              goTo(hit + (e.shiftKey ? -1 : 1));
-            }
-          }
-        }
-      ),
-      find && /* @__PURE__ */ jsx5("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
-      /* @__PURE__ */ jsx5("span", { class: "grow" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx5(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx5(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
-    ] }),
-    /* @__PURE__ */ jsx5(
-      "div",
-      {
-        class: "json-lines",
-        ref,
-        onScroll,
-        tabIndex: 0,
-        role: "tree",
-        "aria-label": name,
-        style: { height: `${Math.min(lines.length, 24) * rowHeight2 + 8}px` },
-        onKeyDown: (e) => {
-          const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-          if (move) {
-            e.preventDefault();
-            const n = Math.min(lines.length - 1, Math.max(0, selected + move));
-            setSelected(n);
-            reveal(ref.current, n, rowHeight2);
-          } else if (line && (e.key === "Enter" || e.key === "ArrowRight" && !line.open || e.key === "ArrowLeft" && line.open) && canOpen(line)) {
-            e.preventDefault();
-            toggle(line);
-          }
-        },
-        children: /* @__PURE__ */ jsx5("div", { style: { height: `${lines.length * rowHeight2}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs5(
-          "div",
-          {
-            role: "treeitem",
-            "aria-level": l.depth + 1,
-            "aria-expanded": canOpen(l) ? l.open : void 0,
-            "aria-selected": from + i === selected,
-            class: `json-line${from + i === selected ? " selected" : ""}`,
-            style: { top: `${(from + i) * rowHeight2}px`, paddingLeft: `${4 + Math.min(l.depth, 40) * 14}px` },
-            onClick: () => {
-              setSelected(from + i);
-              if (canOpen(l)) toggle(l);
-            },
-            children: [
-              canOpen(l) ? /* @__PURE__ */ jsx5(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx5("span", { class: "json-gap" }),
-              l.kind === "more" ? /* @__PURE__ */ jsx5("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs5(Fragment2, { children: [
-                l.key !== null ? /* @__PURE__ */ jsx5("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx5("span", { class: "json-index", children: l.index }),
-                /* @__PURE__ */ jsx5(Value2, { text: text3, line: l, find })
-              ] })
-            ]
-          },
-          l.id
-        )) })
-      }
-    )
-  ] });
-}
-var canOpen = (l) => l.kind === "more" || (l.kind === "object" || l.kind === "array") && l.end - l.start > 2;
-function firstOpen(text3) {
-  const opened = /* @__PURE__ */ new Map([["[]", pageSize]]);
-  if (text3.length > 2e4) return opened;
-  const add = (start2, path, depth) => {
-    const { entries } = members(text3, start2, 30);
-    for (const e of entries) {
-      if (e.kind !== "object" && e.kind !== "array" || depth > 4 || opened.size > 40) continue;
-      const at = [...path, e.key ?? e.index];
-      opened.set(JSON.stringify(at), pageSize);
-      add(e.start, at, depth + 1);
+// pages/addtoqueue.tsx
+import { useState as useState4 } from "./lib.js";
+import { jsx as jsx5, jsxs as jsxs5 } from "./lib.js";
+function AddToQueue({ events, onClose }) {
+  const list = useLoaded("queues", (signal3) => call("v1/queues", { signal: signal3 }));
+  const [chosen, setChosen] = useState4("");
+  const [name, setName] = useState4("");
+  const [problem, setProblem] = useState4("");
+  const [done, setDone] = useState4("");
+  const save = async () => {
+    setProblem("");
+    try {
+      if (chosen !== "") await call(`v1/queues/${chosen}`, { method: "PUT", body: { add_event_ids: events } });
+      const id = chosen !== "" ? chosen : (await call("v1/queues", { method: "POST", body: { name: name.trim(), event_ids: events } })).queue.id;
+      setDone(id);
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  const start = skip(text3, 0);
-  if (text3[start] === "{" || text3[start] === "[") add(start, [], 0);
-  return opened;
-}
-function layout(text3, opened) {
-  const start = skip(text3, 0);
-  const kind = kindAt(text3, start);
-  const root = { id: "[]", depth: 0, key: null, index: 0, kind, start, end: text3.trimEnd().length, path: [], open: opened.has("[]") };
-  const lines = [];
-  const stack = [root];
-  while (stack.length > 0) {
-    const l = stack.pop();
-    lines.push(l);
-    if (!l.open || l.kind !== "object" && l.kind !== "array") continue;
-    const { entries, next } = members(text3, l.start, opened.get(l.id) ?? pageSize);
-    if (next) stack.push({ id: `${l.id}…m`, depth: l.depth + 1, key: null, index: next.index, kind: "more", start: next.at, end: next.at, path: l.path, open: false, next });
-    for (let i = entries.length - 1; i >= 0; i--) stack.push(lineOf(entries[i], l, opened));
-  }
-  return lines;
-}
-function lineOf(e, parent, opened) {
-  const path = [...parent.path, e.key ?? e.index];
-  const id = JSON.stringify(path);
-  return { id, depth: parent.depth + 1, key: e.key, index: e.index, kind: e.kind, start: e.start, end: e.end, path, open: opened.has(id) };
-}
-function Value2({ text: text3, line, find }) {
-  const size = line.end - line.start;
-  if (line.kind === "object" || line.kind === "array") {
-    const marks = line.kind === "object" ? ["{", "}"] : ["[", "]"];
-    if (line.open) return /* @__PURE__ */ jsx5("span", { class: "faint", children: marks[0] });
-    return /* @__PURE__ */ jsx5("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
-  }
-  const long = size > 400;
-  const raw = text3.slice(line.start, long ? line.start + 400 : line.end);
-  return /* @__PURE__ */ jsxs5("span", { class: `json-${line.kind}`, children: [
-    find ? marked(raw, find) : raw,
-    long && /* @__PURE__ */ jsx5("span", { class: "faint", children: `… ${bytes(size)}` })
-  ] });
-}
-function marked(text3, find) {
-  const at = text3.toLowerCase().indexOf(find.toLowerCase());
-  if (at < 0) return text3;
-  return /* @__PURE__ */ jsxs5(Fragment2, { children: [
-    text3.slice(0, at),
-    /* @__PURE__ */ jsx5("mark", { children: text3.slice(at, at + find.length) }),
-    text3.slice(at + find.length)
-  ] });
-}
-var maxHits = 1e4;
-function findAll(text3, find) {
-  if (!find) return [];
-  const hits = [];
-  const low = text3.toLowerCase();
-  const word = find.toLowerCase();
-  for (let at = low.indexOf(word); at >= 0 && hits.length < maxHits; at = low.indexOf(word, at + word.length)) hits.push(at);
-  return hits;
-}
-function openTo(text3, at, opened) {
-  const next = new Map(opened);
-  let start = skip(text3, 0);
-  let path = [];
-  for (; ; ) {
-    const kind = kindAt(text3, start);
-    const id = JSON.stringify(path);
-    if (kind !== "object" && kind !== "array") return { opened: next, line: id };
-    let from;
-    let found;
-    let seen = 0;
-    do {
-      const part = members(text3, start, pageSize, from);
-      found = part.entries.find((e) => at < e.end);
-      seen += part.entries.length;
-      from = part.next ?? void 0;
-    } while (!found && from);
-    if (!found) return { opened: next, line: id };
-    next.set(id, Math.max(next.get(id) ?? 0, Math.ceil(seen / pageSize) * pageSize));
-    path = [...path, found.key ?? found.index];
-    if (at < found.start) return { opened: next, line: JSON.stringify(path) };
-    start = found.start;
-  }
-}
-
-// parts/markdown.tsx
-import { useEffect as useEffect5, useState as useState5 } from "./lib.js";
-import { Fragment as Fragment3, jsx as jsx6, jsxs as jsxs6 } from "./lib.js";
-var longText = 64 << 10;
-var worker = null;
-var nextId = 0;
-var waiting = /* @__PURE__ */ new Map();
-var cache = /* @__PURE__ */ new Map();
-function lex(text3) {
-  const known = cache.get(text3);
-  if (known !== void 0) return Promise.resolve(known);
-  if (!worker) {
-    worker = new Worker(workerUrl("markdown.worker.js"), { type: "module" });
-    worker.addEventListener("message", (event) => {
-      waiting.get(event.data.id)?.(event.data.tokens);
-      waiting.delete(event.data.id);
-    });
-  }
-  const id = nextId++;
-  return new Promise((resolve2) => {
-    waiting.set(id, (tokens) => {
-      if (cache.size > 200) cache.clear();
-      cache.set(text3, tokens);
-      resolve2(tokens);
-    });
-    worker.postMessage({ id, text: text3 });
-  });
-}
-function Markdown({ text: text3 }) {
-  const [anyway, setAnyway] = useState5(false);
-  const [tokens, setTokens] = useState5(null);
-  const plain = !/[*_`#>|[\]~-]|\n\n|\d\./.test(text3) || text3.length > longText && !anyway;
-  useEffect5(() => {
-    if (plain) return;
-    let gone = false;
-    void lex(text3).then((t) => {
-      if (!gone) setTokens({ of: text3, tokens: t });
-    });
-    return () => {
-      gone = true;
-    };
-  }, [text3, plain]);
-  if (plain || tokens?.of !== text3 || !tokens.tokens) {
-    return /* @__PURE__ */ jsxs6("div", { class: "prose plain", children: [
-      text3,
-      text3.length > longText && !anyway && /* @__PURE__ */ jsx6("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
-    ] });
-  }
-  return /* @__PURE__ */ jsx6("div", { class: "prose", children: blocks(tokens.tokens, 0) });
-}
-var maxDepth = 60;
-function blocks(tokens, depth) {
-  if (depth > maxDepth) return tokens.map((t) => t.raw).join("");
-  return tokens.map((t, i) => /* @__PURE__ */ jsx6(Block, { t, depth }, i));
-}
-function Block({ t, depth }) {
-  switch (t.type) {
-    case "space":
-      return null;
-    case "heading": {
-      const Tag = `h${Math.min(6, (t.depth ?? 1) + 2)}`;
-      return /* @__PURE__ */ jsx6(Tag, { children: inline(t.tokens ?? [], depth) });
-    }
-    case "paragraph":
-      return /* @__PURE__ */ jsx6("p", { children: inline(t.tokens ?? [], depth) });
-    case "text":
-      return t.tokens ? /* @__PURE__ */ jsx6(Fragment3, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx6(Fragment3, { children: t.text });
-    case "code":
-      return /* @__PURE__ */ jsx6("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx6("code", { children: t.text }) });
-    case "blockquote":
-      return /* @__PURE__ */ jsx6("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
-    case "hr":
-      return /* @__PURE__ */ jsx6("hr", {});
-    case "list": {
-      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs6("li", { children: [
-        item.task && /* @__PURE__ */ jsx6("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
-        blocks(item.tokens ?? [], depth + 1)
-      ] }, i));
-      return t.ordered ? /* @__PURE__ */ jsx6("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx6("ul", { children: items });
-    }
-    case "table":
-      return /* @__PURE__ */ jsx6("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs6("table", { children: [
-        /* @__PURE__ */ jsx6("thead", { children: /* @__PURE__ */ jsx6("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx6("th", { children: inline(c.tokens, depth) }, i)) }) }),
-        /* @__PURE__ */ jsx6("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx6("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx6("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
-      ] }) });
-    default:
-      return /* @__PURE__ */ jsx6("p", { children: t.raw ?? t.text });
-  }
-}
-function inline(tokens, depth) {
-  if (depth > maxDepth) return tokens.map((t) => t.raw).join("");
-  return tokens.map((t, i) => {
-    const inner = () => t.tokens ? inline(t.tokens, depth + 1) : t.text;
-    switch (t.type) {
-      case "strong":
-        return /* @__PURE__ */ jsx6("strong", { children: inner() }, i);
-      case "em":
-        return /* @__PURE__ */ jsx6("em", { children: inner() }, i);
-      case "del":
-        return /* @__PURE__ */ jsx6("del", { children: inner() }, i);
-      case "codespan":
-        return /* @__PURE__ */ jsx6("code", { children: t.text }, i);
-      case "br":
-        return /* @__PURE__ */ jsx6("br", {}, i);
-      case "link":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx6("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx6("span", { children: t.raw }, i);
-      case "image":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx6("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx6("span", { children: t.raw }, i);
-      case "text":
-        return t.tokens ? /* @__PURE__ */ jsx6("span", { children: inner() }, i) : t.text;
-      case "escape":
-        return t.text;
-      default:
-        return t.raw ?? t.text;
-    }
-  });
-}
-
-// parts/scores.tsx
-import { Fragment as Fragment4, jsx as jsx7, jsxs as jsxs7 } from "./lib.js";
-function Scores({ scores, onSelect }) {
-  return /* @__PURE__ */ jsx7("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs7("li", { children: [
-    /* @__PURE__ */ jsx7("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
-    /* @__PURE__ */ jsx7("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs7(Fragment4, { children: [
-      /* @__PURE__ */ jsx7(Icon, { name: "check", small: true, tint: "good" }),
-      "true"
-    ] }) : s.value === false ? /* @__PURE__ */ jsxs7(Fragment4, { children: [
-      /* @__PURE__ */ jsx7(Icon, { name: "close", small: true, tint: "bad" }),
-      "false"
-    ] }) : value(s.value) }),
-    /* @__PURE__ */ jsxs7("span", { class: "score-said", children: [
-      s.explanation ?? /* @__PURE__ */ jsx7("span", { class: "faint", children: "no explanation" }),
-      s.judge && /* @__PURE__ */ jsx7("a", { href: s.judge, children: "judge's answer" })
+  return /* @__PURE__ */ jsx5(Dialog, { label: "Add to a queue", onClose, children: /* @__PURE__ */ jsxs5("form", { class: "form", onSubmit: (e) => {
+    e.preventDefault();
+    if (done) onClose();
+    else void save();
+  }, children: [
+    /* @__PURE__ */ jsx5("h2", { children: `Add ${events.length === 1 ? "it" : plural(events.length, "event")} to a queue` }),
+    list.error ? /* @__PURE__ */ jsx5(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs5("label", { children: [
+      "Queue",
+      /* @__PURE__ */ jsxs5("select", { class: "input", value: chosen, disabled: done !== "", onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx5("option", { value: "", children: "A new one…" }),
+        (list.value?.queues ?? []).map((q) => /* @__PURE__ */ jsx5("option", { value: q.id, children: q.name }, q.id))
+      ] })
     ] }),
-    s.on && onSelect && /* @__PURE__ */ jsx7("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
-  ] }, i)) });
-}
-
-// parts/messages.tsx
-import { useState as useState6 } from "./lib.js";
-import { jsx as jsx8, jsxs as jsxs8 } from "./lib.js";
-function Messages({ messages }) {
-  return /* @__PURE__ */ jsx8("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx8(MessageCard, { message: m }, i)) });
-}
-function MessageCard({ message }) {
-  const [raw, setRaw] = useState6(false);
-  const texts2 = message.parts.filter((p) => p.kind === "text").map((p) => p.kind === "text" ? p.text : "").join("\n");
-  return /* @__PURE__ */ jsxs8("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
-    /* @__PURE__ */ jsxs8("header", { children: [
-      /* @__PURE__ */ jsx8("span", { class: "role", children: message.role }),
-      message.name && /* @__PURE__ */ jsx8("span", { class: "faint ellipsis", children: message.name }),
-      message.callId && /* @__PURE__ */ jsx8("code", { class: "faint ellipsis", children: message.callId }),
-      /* @__PURE__ */ jsx8("span", { class: "grow" }),
-      texts2 && /* @__PURE__ */ jsx8("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
-      /* @__PURE__ */ jsx8(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
+    chosen === "" && !done && /* @__PURE__ */ jsxs5("label", { children: [
+      "Its name",
+      /* @__PURE__ */ jsx5("input", { class: "input", required: true, maxLength: 200, value: name, placeholder: "Doubtful answers", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    message.parts.map((p, i) => /* @__PURE__ */ jsx8(PartView, { part: p, raw }, i)),
-    message.parts.length === 0 && /* @__PURE__ */ jsx8("p", { class: "faint", children: "no content" })
-  ] });
-}
-function PartView({ part, raw }) {
-  switch (part.kind) {
-    case "text":
-      return raw ? /* @__PURE__ */ jsx8("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx8(Markdown, { text: part.text });
-    case "reasoning":
-      return /* @__PURE__ */ jsxs8("details", { class: "reasoning", children: [
-        /* @__PURE__ */ jsx8("summary", { children: "Reasoning" }),
-        /* @__PURE__ */ jsx8(Markdown, { text: part.text })
-      ] });
-    case "call":
-      return /* @__PURE__ */ jsxs8("div", { class: "call", children: [
-        /* @__PURE__ */ jsxs8("div", { class: "call-head", children: [
-          /* @__PURE__ */ jsx8(Icon, { name: "tool", small: true, tint: "type-tool" }),
-          /* @__PURE__ */ jsx8("code", { children: part.name }),
-          part.id && /* @__PURE__ */ jsx8("code", { class: "faint ellipsis", children: part.id })
-        ] }),
-        /* @__PURE__ */ jsx8(JsonValue, { value: part.arguments, name: "arguments" })
-      ] });
-    case "result":
-      return typeof part.value === "string" ? /* @__PURE__ */ jsx8(Markdown, { text: part.value }) : /* @__PURE__ */ jsx8(JsonValue, { value: part.value, name: "result" });
-    case "image":
-      return /* @__PURE__ */ jsx8(Image, { url: part.url });
-    case "audio":
-      return /* @__PURE__ */ jsx8("audio", { controls: true, src: part.url, "aria-label": "audio" });
-    default:
-      return /* @__PURE__ */ jsxs8("div", { class: "call", children: [
-        /* @__PURE__ */ jsx8("div", { class: "call-head faint", children: part.label }),
-        /* @__PURE__ */ jsx8(JsonValue, { value: part.value, name: part.label })
-      ] });
-  }
-}
-function JsonValue({ value: value2, name }) {
-  return /* @__PURE__ */ jsx8(Json, { text: JSON.stringify(value2) ?? "null", name });
-}
-function Image({ url: url2 }) {
-  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx8("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
-  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs8("p", { children: [
-    /* @__PURE__ */ jsx8("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
-    " ",
-    /* @__PURE__ */ jsx8("code", { class: "faint", children: url2 })
-  ] });
-  return /* @__PURE__ */ jsx8("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
-}
-
-// parts/eventview.tsx
-import { Fragment as Fragment5, jsx as jsx9, jsxs as jsxs9 } from "./lib.js";
-var shown2 = ["config", "metadata", "feedback", "user_properties"];
-var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
-function EventView({ event: e, field, judge, onFilter }) {
-  const input = inputMessages(e.inputs);
-  const output = outputMessages(e.outputs);
-  const history2 = input.messages;
-  return /* @__PURE__ */ jsxs9("div", { class: "event", children: [
-    /* @__PURE__ */ jsx9(Numbers, { e, onFilter }),
-    e.error && /* @__PURE__ */ jsxs9("section", { class: "notice bad", "aria-label": "Error", children: [
-      /* @__PURE__ */ jsxs9("h2", { class: "bad", children: [
-        /* @__PURE__ */ jsx9(Icon, { name: "alert", small: true }),
-        " Error"
-      ] }),
-      /* @__PURE__ */ jsx9("pre", { class: "wrap", tabIndex: 0, children: e.error })
+    problem && /* @__PURE__ */ jsx5("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsxs5("p", { class: "good", role: "status", children: [
+      "In the queue. ",
+      /* @__PURE__ */ jsx5("a", { href: href(["queues", done]), children: "Annotate" })
     ] }),
-    /* @__PURE__ */ jsx9(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
-    /* @__PURE__ */ jsx9(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
-    isFilled(e.metrics) && /* @__PURE__ */ jsxs9("section", { class: "field", "aria-label": "Scores", children: [
-      /* @__PURE__ */ jsxs9("header", { children: [
-        /* @__PURE__ */ jsx9("h2", { children: "Scores" }),
-        /* @__PURE__ */ jsx9("span", { class: "grow" }),
-        /* @__PURE__ */ jsx9(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
-      ] }),
-      /* @__PURE__ */ jsx9(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
-    ] }),
-    shown2.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx9(
-      FieldSection,
-      {
-        title: { config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name],
-        name,
-        value: e[name],
-        messages: [],
-        rest: e[name],
-        field,
-        id: e.event_id,
-        folded: name === "metadata"
-      },
-      name
-    ))
-  ] });
-}
-function Numbers({ e, onFilter }) {
-  const m = e.metadata ?? {};
-  const c = e.config ?? {};
-  const num = (v) => typeof v === "number" ? v : null;
-  const facts = [["Start", time(e.start_time), null, null], ["Duration", duration(e.duration), null, null]];
-  const add = (label, value2, field) => {
-    if (typeof value2 === "string" && value2) facts.push([label, value2, field, value2]);
-  };
-  add("Model", c.model, "model");
-  if (c.request_model !== c.model) add("Asked for", c.request_model, "config.request_model");
-  add("Provider", c.provider, "config.provider");
-  const first2 = num(m.time_to_first_token_ms) ?? num(m.time_to_first_token);
-  if (first2 !== null) facts.push(["First token", duration(first2), null, null]);
-  for (const [key, label] of [["prompt_tokens", "Prompt"], ["cached_input_tokens", "of it cached"], ["completion_tokens", "Completion"], ["reasoning_tokens", "of it reasoning"], ["total_tokens", "Tokens"]]) {
-    const n = num(m[key]);
-    if (n !== null && n > 0) facts.push([label, count(n), null, null]);
-  }
-  const cost2 = num(m.cost);
-  if (cost2 !== null) facts.push([{ computed: "Cost, from tokens and price", reported: "Cost, as reported" }[String(m.cost_source)] ?? "Cost", cost(cost2), null, null]);
-  add("Source", e.source === "unknown" ? "" : e.source, "source");
-  add("Instrumentation", m.instrumentation ?? m.scope_name ?? m.scope?.name, null);
-  add("Service", m.resource?.["service.name"] ?? m.service_name, null);
-  return /* @__PURE__ */ jsx9("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs9("div", { children: [
-    /* @__PURE__ */ jsx9("dt", { children: label }),
-    /* @__PURE__ */ jsx9("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx9("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
-  ] }, label)) });
-}
-function FieldSection({ title, name, id, value: value2, messages, rest, field, folded }) {
-  const [view, setView] = useState7("pretty");
-  const [open2, setOpen] = useState7(!folded);
-  const [whole, setWhole] = useState7(false);
-  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal3) => field(name, signal3));
-  if (!isFilled(value2)) {
-    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx9("section", { class: "field", children: /* @__PURE__ */ jsxs9("header", { children: [
-      /* @__PURE__ */ jsx9("h2", { children: title }),
-      /* @__PURE__ */ jsx9("span", { class: "faint", children: "empty" })
-    ] }) }) : null;
-  }
-  const many = messages.length > 8 && !whole;
-  const listed2 = many ? messages.slice(-6) : messages;
-  const single = messages.length === 0 ? onlyText(rest) : null;
-  return /* @__PURE__ */ jsxs9("section", { class: "field", "aria-label": title, children: [
-    /* @__PURE__ */ jsxs9("header", { children: [
-      /* @__PURE__ */ jsxs9("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx9(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx9("h2", { children: title })
-      ] }),
-      /* @__PURE__ */ jsx9("span", { class: "grow" }),
-      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs9("span", { class: "switch", role: "group", "aria-label": "View", children: [
-        /* @__PURE__ */ jsx9("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
-        /* @__PURE__ */ jsx9("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
-      ] }),
-      /* @__PURE__ */ jsx9(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
-    ] }),
-    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx9(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx9("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx9("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs9(Fragment5, { children: [
-      many && /* @__PURE__ */ jsx9("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
-      listed2.length > 0 && /* @__PURE__ */ jsx9(Messages, { messages: listed2 }),
-      single !== null ? /* @__PURE__ */ jsx9("div", { class: "single", children: /* @__PURE__ */ jsx9(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx9(Stored, { id, name, rest, whole: messages.length === 0, field })
-    ] }))
-  ] });
-}
-function Stored({ id, name, rest, whole, field }) {
-  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal3) => field(name, signal3));
-  if (!whole) return /* @__PURE__ */ jsx9(JsonValue, { value: rest, name });
-  if (raw.error) return /* @__PURE__ */ jsx9("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
-  return raw.value === null ? /* @__PURE__ */ jsx9("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx9(Json, { text: raw.value, name });
-}
-function onlyText(v) {
-  if (typeof v === "string") return v;
-  if (typeof v !== "object" || v === null || Array.isArray(v)) return null;
-  const values = Object.values(v);
-  return values.length === 1 && typeof values[0] === "string" && values[0].length > 0 ? values[0] : null;
-}
-function EventTitle({ type, name }) {
-  return /* @__PURE__ */ jsxs9(Fragment5, { children: [
-    /* @__PURE__ */ jsx9(TypeIcon, { type }),
-    /* @__PURE__ */ jsx9("h2", { class: "ellipsis grow", title: name, children: name })
-  ] });
+    /* @__PURE__ */ jsxs5("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx5("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx5("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    ] })
+  ] }) });
 }
 
 // pages/annotate.tsx
-import { useEffect as useEffect6, useMemo as useMemo3, useState as useState8 } from "./lib.js";
-import { Fragment as Fragment6, jsx as jsx10, jsxs as jsxs10 } from "./lib.js";
+import { Fragment as Fragment2, jsx as jsx6, jsxs as jsxs6 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
-  const [dialog, setDialog] = useState8(null);
-  const [problem, setProblem] = useState8("");
+  const [dialog, setDialog] = useState5(null);
+  const [problem, setProblem] = useState5("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const rate = async (value2) => {
@@ -1348,42 +610,48 @@ function Annotate({ event, session, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  useEffect6(() => addCommands(!may ? [] : [
+  useEffect4(() => addCommands(!may ? [] : [
     { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
+    { id: "to-queue", keys: ["q"], label: "Add to a queue", group: "Event", run: () => setDialog("queue") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") }
   ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
-  return /* @__PURE__ */ jsxs10("div", { class: "actions", children: [
-    may && /* @__PURE__ */ jsxs10(Fragment6, { children: [
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx10(Icon, { name: "thumbUp", small: true }) }),
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx10(Icon, { name: "thumbDown", small: true }) }),
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
-      /* @__PURE__ */ jsxs10("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
-        /* @__PURE__ */ jsx10(Icon, { name: "dataset", small: true }),
+  return /* @__PURE__ */ jsxs6("div", { class: "actions", children: [
+    may && /* @__PURE__ */ jsxs6(Fragment2, { children: [
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx6(Icon, { name: "thumbUp", small: true }) }),
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx6(Icon, { name: "thumbDown", small: true }) }),
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
+      /* @__PURE__ */ jsxs6("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
+        /* @__PURE__ */ jsx6(Icon, { name: "dataset", small: true }),
         "Add to dataset"
       ] }),
-      /* @__PURE__ */ jsxs10("button", { type: "button", class: "button plain", onClick: () => setDialog("metric"), children: [
-        /* @__PURE__ */ jsx10(Icon, { name: "judge", small: true }),
+      /* @__PURE__ */ jsxs6("button", { type: "button", class: "button plain", onClick: () => setDialog("queue"), children: [
+        /* @__PURE__ */ jsx6(Icon, { name: "queue", small: true }),
+        "Add to queue"
+      ] }),
+      /* @__PURE__ */ jsxs6("button", { type: "button", class: "button plain", onClick: () => setDialog("metric"), children: [
+        /* @__PURE__ */ jsx6(Icon, { name: "judge", small: true }),
         "Run a metric"
       ] })
     ] }),
-    /* @__PURE__ */ jsx10(Copy, { text: curl, label: "curl" }),
-    /* @__PURE__ */ jsx10(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
-    /* @__PURE__ */ jsx10(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
-    /* @__PURE__ */ jsx10("span", { class: "grow" }),
-    may && /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx10(Icon, { name: "trash", small: true }) }),
-    problem && /* @__PURE__ */ jsx10("p", { class: "bad", role: "alert", children: problem }),
-    dialog === "dataset" && /* @__PURE__ */ jsx10(AddToDataset, { event, onClose: () => setDialog(null) }),
-    dialog === "metric" && /* @__PURE__ */ jsx10(RunMetric, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "comment" && /* @__PURE__ */ jsx10(Comment, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "delete" && /* @__PURE__ */ jsx10(Delete, { event, session, onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx6(Copy, { text: curl, label: "curl" }),
+    /* @__PURE__ */ jsx6(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
+    /* @__PURE__ */ jsx6(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
+    /* @__PURE__ */ jsx6("span", { class: "grow" }),
+    may && /* @__PURE__ */ jsx6("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx6(Icon, { name: "trash", small: true }) }),
+    problem && /* @__PURE__ */ jsx6("p", { class: "bad", role: "alert", children: problem }),
+    dialog === "dataset" && /* @__PURE__ */ jsx6(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "queue" && /* @__PURE__ */ jsx6(AddToQueue, { events: [event.event_id], onClose: () => setDialog(null) }),
+    dialog === "metric" && /* @__PURE__ */ jsx6(RunMetric, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "comment" && /* @__PURE__ */ jsx6(Comment, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "delete" && /* @__PURE__ */ jsx6(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
 }
 function Comment({ event, onClose, onChange }) {
-  const [comment, setComment] = useState8(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
-  const [score2, setScore] = useState8("");
-  const [metric, setMetric] = useState8("");
-  const [problem, setProblem] = useState8("");
+  const [comment, setComment] = useState5(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [score2, setScore] = useState5("");
+  const [metric, setMetric] = useState5("");
+  const [problem, setProblem] = useState5("");
   const save = async () => {
     const body = { event_id: event.event_id, feedback: { comment } };
     if (metric.trim() !== "") body.metrics = { [metric.trim()]: score2.trim() !== "" && !Number.isNaN(Number(score2)) ? Number(score2) : score2 };
@@ -1395,29 +663,29 @@ function Comment({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx10(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs10("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx6(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs6("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void save();
   }, children: [
-    /* @__PURE__ */ jsx10("h2", { children: "What do you say of this event?" }),
-    /* @__PURE__ */ jsxs10("label", { children: [
+    /* @__PURE__ */ jsx6("h2", { children: "What do you say of this event?" }),
+    /* @__PURE__ */ jsxs6("label", { children: [
       "Comment",
-      /* @__PURE__ */ jsx10("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
+      /* @__PURE__ */ jsx6("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs10("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs10("label", { children: [
+    /* @__PURE__ */ jsxs6("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs6("label", { children: [
         "Score's name",
-        /* @__PURE__ */ jsx10("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
+        /* @__PURE__ */ jsx6("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs10("label", { children: [
+      /* @__PURE__ */ jsxs6("label", { children: [
         "Score",
-        /* @__PURE__ */ jsx10("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
+        /* @__PURE__ */ jsx6("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx10("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs10("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx10("button", { class: "button primary", type: "submit", children: "Save" })
+    problem && /* @__PURE__ */ jsx6("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs6("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx6("button", { class: "button primary", type: "submit", children: "Save" })
     ] })
   ] }) });
 }
@@ -1426,11 +694,11 @@ function RunMetric({ event, onClose, onChange }) {
     const [own2, ready2] = await Promise.all([call("v1/metrics", { signal: signal3 }), call("v1/metrics/library", { signal: signal3 })]);
     return { own: own2.metrics, ready: ready2.metrics };
   });
-  const [chosen, setChosen] = useState8("");
-  const [answer, setAnswer] = useState8(null);
-  const [busy, setBusy] = useState8(false);
-  const [problem, setProblem] = useState8("");
-  const [kept, setKept] = useState8(false);
+  const [chosen, setChosen] = useState5("");
+  const [answer, setAnswer] = useState5(null);
+  const [busy, setBusy] = useState5(false);
+  const [problem, setProblem] = useState5("");
+  const [kept, setKept] = useState5(false);
   const own = metrics.value?.own.find((m) => `own ${m.name}` === chosen);
   const ready = metrics.value?.ready.find((m) => `ready ${m.name}` === chosen);
   const metric = own ?? ready;
@@ -1457,50 +725,50 @@ function RunMetric({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx10(Dialog, { label: "Run a metric", onClose, className: "wide", children: /* @__PURE__ */ jsxs10("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx6(Dialog, { label: "Run a metric", onClose, className: "wide", children: /* @__PURE__ */ jsxs6("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void run();
   }, children: [
-    /* @__PURE__ */ jsx10("h2", { children: "Run a metric over this event" }),
-    metrics.error ? /* @__PURE__ */ jsx10(Problem, { error: metrics.error, retry: metrics.reload }) : /* @__PURE__ */ jsxs10("label", { children: [
+    /* @__PURE__ */ jsx6("h2", { children: "Run a metric over this event" }),
+    metrics.error ? /* @__PURE__ */ jsx6(Problem, { error: metrics.error, retry: metrics.reload }) : /* @__PURE__ */ jsxs6("label", { children: [
       "Metric",
-      /* @__PURE__ */ jsxs10("select", { class: "input", required: true, value: chosen, onChange: (e) => {
+      /* @__PURE__ */ jsxs6("select", { class: "input", required: true, value: chosen, onChange: (e) => {
         setChosen(e.currentTarget.value);
         setAnswer(null);
       }, children: [
-        /* @__PURE__ */ jsx10("option", { value: "", children: "Choose…" }),
-        metrics.value && metrics.value.own.length > 0 && /* @__PURE__ */ jsx10("optgroup", { label: "Of this project", children: metrics.value.own.map((m) => /* @__PURE__ */ jsx10("option", { value: `own ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) }),
-        metrics.value && /* @__PURE__ */ jsx10("optgroup", { label: "Ready-made", children: metrics.value.ready.map((m) => /* @__PURE__ */ jsx10("option", { value: `ready ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) })
+        /* @__PURE__ */ jsx6("option", { value: "", children: "Choose…" }),
+        metrics.value && metrics.value.own.length > 0 && /* @__PURE__ */ jsx6("optgroup", { label: "Of this project", children: metrics.value.own.map((m) => /* @__PURE__ */ jsx6("option", { value: `own ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) }),
+        metrics.value && /* @__PURE__ */ jsx6("optgroup", { label: "Ready-made", children: metrics.value.ready.map((m) => /* @__PURE__ */ jsx6("option", { value: `ready ${m.name}`, children: `${m.name} (${m.type})` }, m.name)) })
       ] })
     ] }),
-    metric?.description && /* @__PURE__ */ jsx10("p", { class: "secondary", children: metric.description }),
-    problem && /* @__PURE__ */ jsx10("p", { class: "bad", role: "alert", children: problem }),
-    answer && /* @__PURE__ */ jsxs10("div", { class: "notice", role: "status", children: [
-      /* @__PURE__ */ jsxs10("p", { children: [
-        /* @__PURE__ */ jsx10("b", { children: answer.success ? value(answer.result) : "No score" }),
-        answer.passed === true && /* @__PURE__ */ jsx10("span", { class: "good", children: " passed" }),
-        answer.passed === false && /* @__PURE__ */ jsx10("span", { class: "bad", children: " not passed" })
+    metric?.description && /* @__PURE__ */ jsx6("p", { class: "secondary", children: metric.description }),
+    problem && /* @__PURE__ */ jsx6("p", { class: "bad", role: "alert", children: problem }),
+    answer && /* @__PURE__ */ jsxs6("div", { class: "notice", role: "status", children: [
+      /* @__PURE__ */ jsxs6("p", { children: [
+        /* @__PURE__ */ jsx6("b", { children: answer.success ? value(answer.result) : "No score" }),
+        answer.passed === true && /* @__PURE__ */ jsx6("span", { class: "good", children: " passed" }),
+        answer.passed === false && /* @__PURE__ */ jsx6("span", { class: "bad", children: " not passed" })
       ] }),
-      answer.explanation && /* @__PURE__ */ jsx10("p", { class: "wrap", children: answer.explanation }),
-      kept && /* @__PURE__ */ jsx10("p", { class: "good", children: "The score stands on the event." })
+      answer.explanation && /* @__PURE__ */ jsx6("p", { class: "wrap", children: answer.explanation }),
+      kept && /* @__PURE__ */ jsx6("p", { class: "good", children: "The score stands on the event." })
     ] }),
-    /* @__PURE__ */ jsxs10("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button", onClick: onClose, children: "Close" }),
-      answer?.success && answer.result !== null && !kept && /* @__PURE__ */ jsx10("button", { type: "button", class: "button", onClick: () => void keep(), children: "Keep the score" }),
-      /* @__PURE__ */ jsx10("button", { class: "button primary", type: "submit", disabled: busy || chosen === "", children: busy ? "Running…" : "Run" })
+    /* @__PURE__ */ jsxs6("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button", onClick: onClose, children: "Close" }),
+      answer?.success && answer.result !== null && !kept && /* @__PURE__ */ jsx6("button", { type: "button", class: "button", onClick: () => void keep(), children: "Keep the score" }),
+      /* @__PURE__ */ jsx6("button", { class: "button primary", type: "submit", disabled: busy || chosen === "", children: busy ? "Running…" : "Run" })
     ] })
   ] }) });
 }
 var runFields = /* @__PURE__ */ new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 function AddToDataset({ event, onClose }) {
   const list = useLoaded("datasets", (signal3) => call("v1/datasets?limit=200&ids=false", { signal: signal3 }));
-  const [chosen, setChosen] = useState8("");
-  const [name, setName] = useState8("");
-  const [problem, setProblem] = useState8("");
-  const [done, setDone] = useState8(false);
-  const [from, setFrom] = useState8("inputs");
-  const [expected, setExpected] = useState8("outputs");
-  const paths = useMemo3(() => pathsOf(event), [event]);
+  const [chosen, setChosen] = useState5("");
+  const [name, setName] = useState5("");
+  const [problem, setProblem] = useState5("");
+  const [done, setDone] = useState5(false);
+  const [from, setFrom] = useState5("inputs");
+  const [expected, setExpected] = useState5("outputs");
+  const paths = useMemo2(() => pathsOf(event), [event]);
   const inputs = mapped(event, from, "input");
   const truth = mapped(event, expected, "output");
   const save = async () => {
@@ -1517,50 +785,50 @@ function AddToDataset({ event, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx10(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs10("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx6(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs6("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     if (done) onClose();
     else void save();
   }, children: [
-    /* @__PURE__ */ jsx10("h2", { children: "Add to a dataset" }),
-    list.error ? /* @__PURE__ */ jsx10(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs10("label", { children: [
+    /* @__PURE__ */ jsx6("h2", { children: "Add to a dataset" }),
+    list.error ? /* @__PURE__ */ jsx6(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs6("label", { children: [
       "Dataset",
-      /* @__PURE__ */ jsxs10("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
-        /* @__PURE__ */ jsx10("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx10("option", { value: d.id, children: d.name }, d.id))
+      /* @__PURE__ */ jsxs6("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx6("option", { value: "", children: "A new one…" }),
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx6("option", { value: d.id, children: d.name }, d.id))
       ] })
     ] }),
-    chosen === "" && /* @__PURE__ */ jsxs10("label", { children: [
+    chosen === "" && /* @__PURE__ */ jsxs6("label", { children: [
       "Its name",
-      /* @__PURE__ */ jsx10("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
+      /* @__PURE__ */ jsx6("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsx10("datalist", { id: "event-paths", children: paths.map((p) => /* @__PURE__ */ jsx10("option", { value: p }, p)) }),
-    /* @__PURE__ */ jsxs10("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs10("label", { children: [
+    /* @__PURE__ */ jsx6("datalist", { id: "event-paths", children: paths.map((p) => /* @__PURE__ */ jsx6("option", { value: p }, p)) }),
+    /* @__PURE__ */ jsxs6("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs6("label", { children: [
         "Inputs are",
-        /* @__PURE__ */ jsx10("input", { class: "input", list: "event-paths", value: from, spellcheck: false, onInput: (e) => setFrom(e.currentTarget.value) })
+        /* @__PURE__ */ jsx6("input", { class: "input", list: "event-paths", value: from, spellcheck: false, onInput: (e) => setFrom(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs10("label", { children: [
+      /* @__PURE__ */ jsxs6("label", { children: [
         "Ground truth is",
-        /* @__PURE__ */ jsx10("input", { class: "input", list: "event-paths", value: expected, spellcheck: false, onInput: (e) => setExpected(e.currentTarget.value) })
+        /* @__PURE__ */ jsx6("input", { class: "input", list: "event-paths", value: expected, spellcheck: false, onInput: (e) => setExpected(e.currentTarget.value) })
       ] })
     ] }),
-    [from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === void 0).map((p) => /* @__PURE__ */ jsx10("p", { class: "warn", children: `The event has no ${p}.` }, p)),
-    /* @__PURE__ */ jsxs10("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs10("div", { children: [
-        /* @__PURE__ */ jsx10("span", { class: "secondary", children: "Inputs of the datapoint" }),
-        /* @__PURE__ */ jsx10("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
+    [from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === void 0).map((p) => /* @__PURE__ */ jsx6("p", { class: "warn", children: `The event has no ${p}.` }, p)),
+    /* @__PURE__ */ jsxs6("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs6("div", { children: [
+        /* @__PURE__ */ jsx6("span", { class: "secondary", children: "Inputs of the datapoint" }),
+        /* @__PURE__ */ jsx6("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
       ] }),
-      /* @__PURE__ */ jsxs10("div", { children: [
-        /* @__PURE__ */ jsx10("span", { class: "secondary", children: "Ground truth" }),
-        /* @__PURE__ */ jsx10("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
+      /* @__PURE__ */ jsxs6("div", { children: [
+        /* @__PURE__ */ jsx6("span", { class: "secondary", children: "Ground truth" }),
+        /* @__PURE__ */ jsx6("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx10("p", { class: "bad", role: "alert", children: problem }),
-    done && /* @__PURE__ */ jsx10("p", { class: "good", role: "status", children: "The datapoint was added." }),
-    /* @__PURE__ */ jsxs10("div", { class: "form-end", children: [
-      !done && /* @__PURE__ */ jsx10("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx10("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    problem && /* @__PURE__ */ jsx6("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsx6("p", { class: "good", role: "status", children: "The datapoint was added." }),
+    /* @__PURE__ */ jsxs6("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx6("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx6("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
     ] })
   ] }) });
 }
@@ -1570,7 +838,7 @@ function mapped(event, path, name) {
   return v === void 0 || v === null ? {} : { [name]: v };
 }
 function Delete({ event, session, onClose }) {
-  const [problem, setProblem] = useState8("");
+  const [problem, setProblem] = useState5("");
   const isSession = event.event_id === session;
   const counted = useLoaded(session, (signal3) => call(`v1/sessions/${encodeURIComponent(session)}/tree?limit=1`, { signal: signal3 }));
   const below = useLoaded(isSession ? null : event.event_id, async (signal3) => (await searchFields(["event_id"], [], { filters: [{ field: "parent_id", operator: "is", value: event.event_id }], limit: 1 }, signal3)).totalEvents);
@@ -1584,17 +852,17 @@ function Delete({ event, session, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx10(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs10("div", { class: "form", children: [
-    /* @__PURE__ */ jsx10("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
-    /* @__PURE__ */ jsxs10("p", { children: [
+  return /* @__PURE__ */ jsx6(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs6("div", { class: "form", children: [
+    /* @__PURE__ */ jsx6("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
+    /* @__PURE__ */ jsxs6("p", { children: [
       isSession ? counted.value ? `${plural(countOf(counted.value), "event")} go with it.` : "All its events go with it." : below.value !== null ? below.value === 0 ? "Nothing stands below it." : `${plural(below.value, "event")} directly below it stay, as events whose parent is missing.` : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
-    (counted.error || below.error) && /* @__PURE__ */ jsx10("p", { class: "warn", children: "What would go could not be counted." }),
-    problem && /* @__PURE__ */ jsx10("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs10("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx10("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
+    (counted.error || below.error) && /* @__PURE__ */ jsx6("p", { class: "warn", children: "What would go could not be counted." }),
+    problem && /* @__PURE__ */ jsx6("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs6("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx6("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
 }
@@ -1609,9 +877,102 @@ function pathsOf(event) {
   return out;
 }
 
+// pages/comments.tsx
+import { useState as useState6 } from "./lib.js";
+import { jsx as jsx7, jsxs as jsxs7 } from "./lib.js";
+var few = 20;
+function Comments({ event, onChange }) {
+  const list = useLoaded(event, (signal3) => call(`v1/events/${event}/comments`, { signal: signal3 }));
+  const [all, setAll] = useState6(false);
+  const [draft, setDraft] = useState6("");
+  const [asking, setAsking] = useState6(false);
+  const [problem, setProblem] = useState6("");
+  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const change = async (work) => {
+    setProblem("");
+    try {
+      await work();
+      list.reload();
+      onChange?.();
+      return true;
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+      return false;
+    }
+  };
+  const add = async () => {
+    if (person.value === "") setAsking(true);
+    else if (await change(() => call(`v1/events/${event}/comments`, { method: "POST", body: { author: person.value, text: draft } }))) setDraft("");
+  };
+  if (list.error && !list.value) return /* @__PURE__ */ jsx7(Problem, { error: list.error, retry: list.reload });
+  const comments = list.value?.data ?? [];
+  if (!may && comments.length === 0) return null;
+  const hidden = all ? 0 : Math.max(0, comments.length - few);
+  return /* @__PURE__ */ jsxs7("section", { class: "comments", "aria-label": "Comments", children: [
+    /* @__PURE__ */ jsx7("h2", { children: comments.length === 0 ? "Comments" : plural(comments.length, "comment") }),
+    hidden > 0 && /* @__PURE__ */ jsx7("button", { type: "button", class: "button earlier", onClick: () => setAll(true), children: plural(hidden, "earlier comment") }),
+    comments.slice(hidden).map((c) => /* @__PURE__ */ jsx7(Said, { comment: c, may, change }, c.id)),
+    may && (asking ? /* @__PURE__ */ jsx7(AskPerson, { name: person.value, onName: (name) => {
+      setPerson(name);
+      setAsking(false);
+      if (draft.trim() !== "") void add();
+    }, children: "Comment under this name" }) : /* @__PURE__ */ jsxs7("form", { onSubmit: (e) => {
+      e.preventDefault();
+      void add();
+    }, children: [
+      /* @__PURE__ */ jsx7(
+        "textarea",
+        {
+          class: "input",
+          rows: 2,
+          required: true,
+          maxLength: 1e4,
+          "aria-label": "New comment",
+          placeholder: "Comment",
+          value: draft,
+          onInput: (e) => setDraft(e.currentTarget.value),
+          onKeyDown: (e) => {
+            if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+              e.preventDefault();
+              if (draft.trim() !== "") void add();
+            }
+          }
+        }
+      ),
+      /* @__PURE__ */ jsx7("button", { type: "submit", class: "button", disabled: draft.trim() === "", children: "Comment" }),
+      person.value !== "" && /* @__PURE__ */ jsx7("button", { type: "button", class: "button plain", title: "Change the name", onClick: () => setAsking(true), children: /* @__PURE__ */ jsx7("span", { class: "ellipsis", children: `as ${person.value}` }) })
+    ] })),
+    problem && /* @__PURE__ */ jsx7("p", { class: "bad", role: "alert", children: problem })
+  ] });
+}
+function Said({ comment: c, may, change }) {
+  const [edit, setEdit] = useState6(null);
+  const [doomed, setDoomed] = useState6(false);
+  const path = `v1/events/${c.event_id}/comments/${c.id}`;
+  const written = Date.parse(c.created_at);
+  return /* @__PURE__ */ jsxs7("article", { children: [
+    /* @__PURE__ */ jsxs7("header", { children: [
+      /* @__PURE__ */ jsx7("b", { class: "ellipsis", children: c.author }),
+      /* @__PURE__ */ jsx7("span", { class: "faint", title: time(written), children: ago(written, Date.now()) }),
+      c.updated_at && /* @__PURE__ */ jsx7("span", { class: "faint", title: time(Date.parse(c.updated_at)), children: "edited" }),
+      /* @__PURE__ */ jsx7("span", { class: "grow" }),
+      may && edit === null && /* @__PURE__ */ jsx7("button", { type: "button", class: "button plain", onClick: () => setEdit(c.text), children: "Edit" }),
+      may && /* @__PURE__ */ jsx7("button", { type: "button", class: `button plain${doomed ? " danger" : ""}`, onBlur: () => setDoomed(false), onClick: () => doomed ? void change(() => call(path, { method: "DELETE" })) : setDoomed(true), children: doomed ? "Delete it?" : "Delete" })
+    ] }),
+    edit === null ? /* @__PURE__ */ jsx7("p", { class: "said", children: c.text }) : /* @__PURE__ */ jsxs7("form", { onSubmit: async (e) => {
+      e.preventDefault();
+      if (await change(() => call(path, { method: "PUT", body: { text: edit } }))) setEdit(null);
+    }, children: [
+      /* @__PURE__ */ jsx7("textarea", { class: "input", rows: 3, required: true, maxLength: 1e4, "aria-label": "Text of the comment", value: edit, onInput: (e) => setEdit(e.currentTarget.value) }),
+      /* @__PURE__ */ jsx7("button", { type: "submit", class: "button", disabled: edit.trim() === "", children: "Save" }),
+      /* @__PURE__ */ jsx7("button", { type: "button", class: "button plain", onClick: () => setEdit(null), children: "Cancel" })
+    ] })
+  ] });
+}
+
 // pages/histogram.tsx
-import { useLayoutEffect, useRef as useRef3, useState as useState9 } from "./lib.js";
-import { jsx as jsx11, jsxs as jsxs11 } from "./lib.js";
+import { useLayoutEffect, useRef as useRef3, useState as useState7 } from "./lib.js";
+import { jsx as jsx8, jsxs as jsxs8 } from "./lib.js";
 var named = { second: 1e3, minute: 6e4, hour: 36e5, day: 864e5, week: 6048e5, month: 2592e6 };
 function lengthOf(bucket) {
   const unit = { s: 1e3, m: 6e4, h: 36e5 }[bucket.slice(-1)];
@@ -1627,9 +988,9 @@ function Histogram({ range, filters, onRange, turn }) {
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket: "auto", filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
     return call(`v1/events/chart?${params}`, { signal: signal3 });
   });
-  const [drag, setDrag] = useState9(null);
+  const [drag, setDrag] = useState7(null);
   const box = useRef3(null);
-  const [width, setWidth] = useState9(1e3);
+  const [width, setWidth] = useState7(1e3);
   useLayoutEffect(() => {
     if (!box.current) return;
     const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
@@ -1647,8 +1008,8 @@ function Histogram({ range, filters, onRange, turn }) {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsxs11("div", { class: "bars", children: [
-    /* @__PURE__ */ jsxs11(
+  return /* @__PURE__ */ jsxs8("div", { class: "bars", children: [
+    /* @__PURE__ */ jsxs8(
       "svg",
       {
         ref: box,
@@ -1669,25 +1030,25 @@ function Histogram({ range, filters, onRange, turn }) {
           setDrag(null);
         },
         children: [
-          /* @__PURE__ */ jsx11("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+          /* @__PURE__ */ jsx8("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
           points.map((p) => {
             const left = x(p.start);
             const width2 = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
             const height = Math.max(1, p.count / most4 * 46);
-            return /* @__PURE__ */ jsx11("rect", { class: "bar", x: left, y: 48 - height, width: width2, height, children: /* @__PURE__ */ jsx11("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
+            return /* @__PURE__ */ jsx8("rect", { class: "bar", x: left, y: 48 - height, width: width2, height, children: /* @__PURE__ */ jsx8("title", { children: `${time(p.start).slice(0, 19)}: ${count(p.count)}` }) }, p.start);
           }),
-          drag && /* @__PURE__ */ jsx11("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+          drag && /* @__PURE__ */ jsx8("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
         ]
       }
     ),
-    /* @__PURE__ */ jsx11("div", { class: "scale", "aria-hidden": "true", children: ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => /* @__PURE__ */ jsx11("span", { style: { left: `${x(t.at) / 10}%` }, children: t.label }, t.at)) }),
-    points.length > 0 && /* @__PURE__ */ jsx11("span", { class: "most", "aria-hidden": "true", children: short(most4) })
+    /* @__PURE__ */ jsx8("div", { class: "scale", "aria-hidden": "true", children: ticks(from, end, Math.max(2, Math.floor(width / 110))).map((t) => /* @__PURE__ */ jsx8("span", { style: { left: `${x(t.at) / 10}%` }, children: t.label }, t.at)) }),
+    points.length > 0 && /* @__PURE__ */ jsx8("span", { class: "most", "aria-hidden": "true", children: short(most4) })
   ] });
 }
 
 // pages/views.tsx
-import { useEffect as useEffect7, useState as useState10 } from "./lib.js";
-import { Fragment as Fragment7, jsx as jsx12, jsxs as jsxs12 } from "./lib.js";
+import { useEffect as useEffect5, useState as useState8 } from "./lib.js";
+import { Fragment as Fragment3, jsx as jsx9, jsxs as jsxs9 } from "./lib.js";
 var presets = {
   sessions: [["All sessions", ""], ["With errors", "errors>0"], ["Slower than 10 s", "duration>10s"], ["Above $0.10", "cost>0.1"], ["A tool failed", "event.type:tool has:event.error"]],
   completions: [["All completions", ""], ["With errors", "has:error"], ["Slower than 10 s", "duration>10s"], ["Above 10,000 tokens", "tokens>10000"]],
@@ -1699,10 +1060,10 @@ function stateNow() {
 }
 var same = (a, b) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 function ViewsMenu({ of }) {
-  const [views2, setViews] = useState10(null);
-  const [name, setName] = useState10("");
-  const [problem, setProblem] = useState10("");
-  const [doomed, setDoomed] = useState10("");
+  const [views2, setViews] = useState8(null);
+  const [name, setName] = useState8("");
+  const [problem, setProblem] = useState8("");
+  const [doomed, setDoomed] = useState8("");
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const current = route.value.params.get("view");
   const state = stateNow();
@@ -1714,7 +1075,7 @@ function ViewsMenu({ of }) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  useEffect7(() => {
+  useEffect5(() => {
     if (current) void load();
   }, []);
   const change = async (work) => {
@@ -1731,55 +1092,55 @@ function ViewsMenu({ of }) {
     hide();
     go(href([of], { ...state, view: made.data.id }));
   });
-  const open2 = (view) => go(href([of], { ...texts(view.state), view: view.id }));
-  const shown3 = views2?.find((v) => v.id === current) ?? null;
-  const preset = shown3 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
-  return /* @__PURE__ */ jsxs12(Fragment7, { children: [
-    /* @__PURE__ */ jsxs12("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
-      /* @__PURE__ */ jsx12("span", { class: "ellipsis", children: shown3?.name ?? preset?.[0] ?? "Views" }),
-      /* @__PURE__ */ jsx12(Icon, { name: "down", small: true })
+  const open = (view) => go(href([of], { ...texts(view.state), view: view.id }));
+  const shown2 = views2?.find((v) => v.id === current) ?? null;
+  const preset = shown2 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
+  return /* @__PURE__ */ jsxs9(Fragment3, { children: [
+    /* @__PURE__ */ jsxs9("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
+      /* @__PURE__ */ jsx9("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
+      /* @__PURE__ */ jsx9(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs12("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
+    /* @__PURE__ */ jsxs9("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
       if (e.newState === "open") {
         setDoomed("");
         void load();
       }
     }, children: [
-      /* @__PURE__ */ jsx12("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx12("li", { children: /* @__PURE__ */ jsxs12("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
-        /* @__PURE__ */ jsx12("span", { class: "grow", children: label }),
-        preset?.[0] === label && /* @__PURE__ */ jsx12(Icon, { name: "check", small: true })
+      /* @__PURE__ */ jsx9("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx9("li", { children: /* @__PURE__ */ jsxs9("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
+        /* @__PURE__ */ jsx9("span", { class: "grow", children: label }),
+        preset?.[0] === label && /* @__PURE__ */ jsx9(Icon, { name: "check", small: true })
       ] }) }, label)) }),
-      views2 && views2.length > 0 && /* @__PURE__ */ jsx12("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs12("li", { children: [
-        /* @__PURE__ */ jsxs12("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
+      views2 && views2.length > 0 && /* @__PURE__ */ jsx9("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs9("li", { children: [
+        /* @__PURE__ */ jsxs9("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
           hide();
-          open2(v);
+          open(v);
         }, children: [
-          /* @__PURE__ */ jsx12("span", { class: "grow ellipsis", children: v.name }),
-          v.id === current && /* @__PURE__ */ jsx12(Icon, { name: "check", small: true })
+          /* @__PURE__ */ jsx9("span", { class: "grow ellipsis", children: v.name }),
+          v.id === current && /* @__PURE__ */ jsx9(Icon, { name: "check", small: true })
         ] }),
-        may && /* @__PURE__ */ jsx12(
+        may && /* @__PURE__ */ jsx9(
           "button",
           {
             type: "button",
             class: `side${doomed === v.id ? " bad" : ""}`,
             "aria-label": doomed === v.id ? `Yes, delete ${v.name}` : `Delete ${v.name}`,
             onClick: () => doomed === v.id ? void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })) : setDoomed(v.id),
-            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx12(Icon, { name: "trash", small: true })
+            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx9(Icon, { name: "trash", small: true })
           }
         )
       ] }, v.id)) }),
-      may && shown3 && !same(texts(shown3.state), state) && /* @__PURE__ */ jsxs12("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown3.id}`, { method: "PUT", body: { state } })), children: [
-        /* @__PURE__ */ jsx12(Icon, { name: "check", small: true }),
-        /* @__PURE__ */ jsx12("span", { class: "ellipsis", children: `Keep the changes in “${shown3.name}”` })
+      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs9("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
+        /* @__PURE__ */ jsx9(Icon, { name: "check", small: true }),
+        /* @__PURE__ */ jsx9("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
       ] }),
-      may && /* @__PURE__ */ jsxs12("form", { onSubmit: (e) => {
+      may && /* @__PURE__ */ jsxs9("form", { onSubmit: (e) => {
         e.preventDefault();
         if (name.trim() !== "") void save();
       }, children: [
-        /* @__PURE__ */ jsx12("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
-        /* @__PURE__ */ jsx12("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
+        /* @__PURE__ */ jsx9("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx9("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
       ] }),
-      problem && /* @__PURE__ */ jsx12("p", { class: "bad", role: "alert", children: problem })
+      problem && /* @__PURE__ */ jsx9("p", { class: "bad", role: "alert", children: problem })
     ] })
   ] });
 }
@@ -1792,27 +1153,27 @@ function texts(state) {
 
 // pages/listview.tsx
 import { signal } from "./lib.js";
-import { useState as useState12 } from "./lib.js";
+import { useState as useState10 } from "./lib.js";
 
 // parts/facets.tsx
-import { useState as useState11 } from "./lib.js";
-import { Fragment as Fragment8, jsx as jsx13, jsxs as jsxs13 } from "./lib.js";
-var few = 8;
+import { useState as useState9 } from "./lib.js";
+import { Fragment as Fragment4, jsx as jsx10, jsxs as jsxs10 } from "./lib.js";
+var few2 = 8;
 var most2 = 100;
 function Facets(p) {
-  const [query, setQuery] = useState11("");
+  const [query, setQuery] = useState9("");
   const found = query === "" ? [] : p.more.filter((f) => f.toLowerCase().includes(query.toLowerCase())).slice(0, 20);
-  return /* @__PURE__ */ jsxs13("aside", { class: "facets", "aria-label": "Facets", children: [
-    /* @__PURE__ */ jsxs13("header", { children: [
-      /* @__PURE__ */ jsx13("h2", { class: "grow", children: "Facets" }),
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx13(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs10("aside", { class: "facets", "aria-label": "Facets", children: [
+    /* @__PURE__ */ jsxs10("header", { children: [
+      /* @__PURE__ */ jsx10("h2", { class: "grow", children: "Facets" }),
+      /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx10(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs13("div", { class: "scroll", children: [
-      p.facets.map((f, i) => /* @__PURE__ */ jsx13(One, { facet: f, first: i < 3, ...p }, f.field)),
-      /* @__PURE__ */ jsx13("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      query !== "" && /* @__PURE__ */ jsxs13("ul", { class: "found", children: [
-        found.length === 0 && /* @__PURE__ */ jsx13("li", { class: "faint", children: "No field has this name" }),
-        found.map((f) => /* @__PURE__ */ jsx13("li", { children: /* @__PURE__ */ jsx13("button", { type: "button", title: f, onClick: () => {
+    /* @__PURE__ */ jsxs10("div", { class: "scroll", children: [
+      p.facets.map((f, i) => /* @__PURE__ */ jsx10(One, { facet: f, first: i < 3, ...p }, f.field)),
+      /* @__PURE__ */ jsx10("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      query !== "" && /* @__PURE__ */ jsxs10("ul", { class: "found", children: [
+        found.length === 0 && /* @__PURE__ */ jsx10("li", { class: "faint", children: "No field has this name" }),
+        found.map((f) => /* @__PURE__ */ jsx10("li", { children: /* @__PURE__ */ jsx10("button", { type: "button", title: f, onClick: () => {
           p.onAdd(f);
           setQuery("");
         }, children: f }) }, f))
@@ -1823,41 +1184,41 @@ function Facets(p) {
 function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, removable }) {
   const { field } = facet;
   const ticked = chosen(field);
-  const [open2, setOpen] = useState11(first2 || ticked.length > 0 || removable(field));
-  const [limit, setLimit] = useState11(few);
-  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal3) => load(field, Math.min(most2, limit + 1), signal3));
+  const [open, setOpen] = useState9(first2 || ticked.length > 0 || removable(field));
+  const [limit, setLimit] = useState9(few2);
+  const state = useLoaded(open ? JSON.stringify([field, limit, version]) : null, (signal3) => load(field, Math.min(most2, limit + 1), signal3));
   const values = state.value?.values ?? [];
-  const shown3 = values.slice(0, limit);
-  const missing = ticked.filter((v) => !shown3.some((s) => s.value === v));
-  const top = Math.max(1, ...shown3.map((v) => v.count));
+  const shown2 = values.slice(0, limit);
+  const missing = ticked.filter((v) => !shown2.some((s) => s.value === v));
+  const top = Math.max(1, ...shown2.map((v) => v.count));
   const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
-  return /* @__PURE__ */ jsxs13("section", { children: [
-    /* @__PURE__ */ jsxs13("h3", { children: [
-      /* @__PURE__ */ jsxs13("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx13(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx13("span", { class: "ellipsis", title: field, children: facet.label }),
-        ticked.length > 0 && /* @__PURE__ */ jsx13("span", { class: "chip", children: ticked.length })
+  return /* @__PURE__ */ jsxs10("section", { children: [
+    /* @__PURE__ */ jsxs10("h3", { children: [
+      /* @__PURE__ */ jsxs10("button", { type: "button", "aria-expanded": open, onClick: () => setOpen(!open), children: [
+        /* @__PURE__ */ jsx10(Icon, { name: open ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx10("span", { class: "ellipsis", title: field, children: facet.label }),
+        ticked.length > 0 && /* @__PURE__ */ jsx10("span", { class: "chip", children: ticked.length })
       ] }),
-      ticked.length > 0 && /* @__PURE__ */ jsx13("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
-      removable(field) && /* @__PURE__ */ jsx13("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx13(Icon, { name: "close", small: true }) })
+      ticked.length > 0 && /* @__PURE__ */ jsx10("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
+      removable(field) && /* @__PURE__ */ jsx10("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx10(Icon, { name: "close", small: true }) })
     ] }),
-    open2 && /* @__PURE__ */ jsxs13(Fragment8, { children: [
-      state.error ? /* @__PURE__ */ jsx13("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
-      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx13("p", { class: "faint", children: "No values" }),
-      /* @__PURE__ */ jsx13("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown3].map((v) => /* @__PURE__ */ jsx13("li", { children: /* @__PURE__ */ jsxs13("label", { title: v.value, children: [
-        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx13("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
-        /* @__PURE__ */ jsx13("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
-        /* @__PURE__ */ jsx13("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
-        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx13("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
+    open && /* @__PURE__ */ jsxs10(Fragment4, { children: [
+      state.error ? /* @__PURE__ */ jsx10("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
+      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx10("p", { class: "faint", children: "No values" }),
+      /* @__PURE__ */ jsx10("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx10("li", { children: /* @__PURE__ */ jsxs10("label", { title: v.value, children: [
+        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx10("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
+        /* @__PURE__ */ jsx10("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
+        /* @__PURE__ */ jsx10("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
+        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx10("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
       ] }) }, v.value)) }),
-      values.length > limit && limit < most2 && /* @__PURE__ */ jsx13("button", { type: "button", class: "small", onClick: () => setLimit(most2), children: "More" }),
-      limit >= most2 && values.length >= most2 && /* @__PURE__ */ jsx13("p", { class: "faint", children: `The ${most2} most frequent` })
+      values.length > limit && limit < most2 && /* @__PURE__ */ jsx10("button", { type: "button", class: "small", onClick: () => setLimit(most2), children: "More" }),
+      limit >= most2 && values.length >= most2 && /* @__PURE__ */ jsx10("p", { class: "faint", children: `The ${most2} most frequent` })
     ] })
   ] });
 }
 
 // pages/listview.tsx
-import { Fragment as Fragment9, jsx as jsx14, jsxs as jsxs14 } from "./lib.js";
+import { Fragment as Fragment5, jsx as jsx11, jsxs as jsxs11 } from "./lib.js";
 var listed = [];
 function rememberList(ids) {
   listed = ids;
@@ -1874,7 +1235,7 @@ function toggleFacets() {
 function ListFacets({ of, query, also, range, turn, paths }) {
   const added = readColumns(route.value.params.get("facets")) ?? [];
   const set = (next) => setParams({ facets: writeColumns(next) }, true);
-  return /* @__PURE__ */ jsx14(
+  return /* @__PURE__ */ jsx11(
     Facets,
     {
       facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
@@ -1896,7 +1257,7 @@ function chooseColumns(standard, byItself, fields, pick) {
   const paths = ids.filter((id) => !standard.some((c) => c.id === id));
   const label = (id) => standard.find((c) => c.id === id)?.label ?? columnLabel(id);
   const columns = ids.map((id) => standard.find((c) => c.id === id) ?? fieldColumn(id, label(id), pick));
-  const menu = /* @__PURE__ */ jsx14(
+  const menu = /* @__PURE__ */ jsx11(
     ColumnMenu,
     {
       standard: standard.map(({ id, label: label2 }) => ({ id, label: label2 })),
@@ -1918,9 +1279,9 @@ function fieldColumn(path, label, pick) {
     right,
     cell: (row) => {
       const v = valueAt(row, path);
-      if (v === void 0 || v === null) return /* @__PURE__ */ jsx14("span", { class: "faint", children: "–" });
-      const text3 = value(v);
-      return typeof v === "object" ? /* @__PURE__ */ jsx14("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx14(Value, { text: text3, onPick: pick(path, String(v)) });
+      if (v === void 0 || v === null) return /* @__PURE__ */ jsx11("span", { class: "faint", children: "–" });
+      const text2 = value(v);
+      return typeof v === "object" ? /* @__PURE__ */ jsx11("span", { class: "ellipsis", title: text2, children: text2 }) : /* @__PURE__ */ jsx11(Value, { text: text2, onPick: pick(path, String(v)) });
     }
   };
 }
@@ -1940,27 +1301,27 @@ function ExportMenu({ name, total, columns, search, pages, onBusy, onError }) {
     }
     onBusy(false);
   };
-  const [adding, setAdding] = useState12(false);
-  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-EVMIYQY6.js"));
+  const [adding, setAdding] = useState10(false);
+  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-6ZGFSQAR.js"));
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
-  return /* @__PURE__ */ jsxs14(Fragment9, { children: [
-    /* @__PURE__ */ jsx14("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered, or add it to a dataset", "aria-label": "Export", children: /* @__PURE__ */ jsx14(Icon, { name: "download", small: true }) }),
-    /* @__PURE__ */ jsxs14("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx14("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
-      /* @__PURE__ */ jsx14("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` }),
-      may && /* @__PURE__ */ jsx14("button", { type: "button", onClick: (e) => {
+  return /* @__PURE__ */ jsxs11(Fragment5, { children: [
+    /* @__PURE__ */ jsx11("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered, or add it to a dataset", "aria-label": "Export", children: /* @__PURE__ */ jsx11(Icon, { name: "download", small: true }) }),
+    /* @__PURE__ */ jsxs11("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx11("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
+      /* @__PURE__ */ jsx11("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` }),
+      may && /* @__PURE__ */ jsx11("button", { type: "button", onClick: (e) => {
         e.currentTarget.closest("[popover]")?.hidePopover();
         setAdding(true);
       }, children: `Add all${total === null ? "" : ` ${count(total)}`} to a dataset…` })
     ] }),
-    adding && dialog.value && /* @__PURE__ */ jsx14(dialog.value.FromList, { of: name === "sessions" ? "sessions" : "events", search: search(), onClose: () => setAdding(false) })
+    adding && dialog.value && /* @__PURE__ */ jsx11(dialog.value.FromList, { of: name === "sessions" ? "sessions" : "events", search: search(), onClose: () => setAdding(false) })
   ] });
 }
 
 // pages/events.tsx
-import { Fragment as Fragment10, jsx as jsx15, jsxs as jsxs15 } from "./lib.js";
-var pageSize2 = 100;
+import { Fragment as Fragment6, jsx as jsx12, jsxs as jsxs12 } from "./lib.js";
+var pageSize = 100;
 var rowFields = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metrics"];
 var rowPaths = ["metadata.cost", "metadata.total_tokens", "user_properties.user_id"];
 var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
@@ -1972,15 +1333,15 @@ function EventsPage({ completions }) {
   const sort = params.get("sort") ?? "start";
   const ascending = params.get("order") === "asc";
   const selected = params.get("s");
-  const compiled = useMemo4(() => compile(query, "events"), [query]);
-  const filters = useMemo4(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
+  const compiled = useMemo3(() => compile(query, "events"), [query]);
+  const filters = useMemo3(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
   const asked = params.get("cols") ?? "";
   const key = JSON.stringify([filters, range, asked, sort, ascending]);
-  const [state, setState] = useState13({ rows: [], total: 0, cursor: null, took: 0, key: "" });
-  const [error, setError] = useState13(null);
-  const [loading, setLoading] = useState13(true);
-  const [turn, setTurn] = useState13(0);
-  const [, redraw] = useState13(0);
+  const [state, setState] = useState11({ rows: [], total: 0, cursor: null, took: 0, key: "" });
+  const [error, setError] = useState11(null);
+  const [loading, setLoading] = useState11(true);
+  const [turn, setTurn] = useState11(0);
+  const [, redraw] = useState11(0);
   const stop = useRef4(null);
   const fields = useFields("events");
   const body = (cursor, limit) => ({
@@ -1991,8 +1352,8 @@ function EventsPage({ completions }) {
     limit,
     ...cursor === null ? {} : { cursor, total: "none" }
   });
-  const ask = (cursor, signal3) => searchFields(rowFields, [...rowPaths, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize2), signal3);
-  useEffect8(() => {
+  const ask = (cursor, signal3) => searchFields(rowFields, [...rowPaths, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize), signal3);
+  useEffect6(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -2030,13 +1391,13 @@ function EventsPage({ completions }) {
   const rows = state.rows;
   const at = rows.findIndex((r) => r.event_id === selected);
   const select = (id) => setParams({ s: id }, true);
-  const open2 = (id) => {
+  const open = (id) => {
     const row = rows.find((r) => r.event_id === id);
     if (row) go(href(["session", row.session_id], { e: id }));
   };
   const undoable = useRef4(query);
   undoable.current = query;
-  useEffect8(() => addCommands([
+  useEffect6(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.event_id);
@@ -2046,7 +1407,7 @@ function EventsPage({ completions }) {
       if (r) select(r.event_id);
     } },
     { id: "open", keys: ["enter"], label: "Open in its session", group: "List", run: () => {
-      if (selected) open2(selected);
+      if (selected) open(selected);
     } },
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
@@ -2059,44 +1420,45 @@ function EventsPage({ completions }) {
   ]), [rows, at, selected, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo4(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo3(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx15("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => /* @__PURE__ */ jsxs15(Fragment10, { children: [
-      /* @__PURE__ */ jsx15(TypeIcon, { type: r.event_type, small: true }),
-      /* @__PURE__ */ jsx15(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
-      r.error && /* @__PURE__ */ jsxs15("span", { class: "chip bad", title: r.error, children: [
-        /* @__PURE__ */ jsx15(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx12("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => /* @__PURE__ */ jsxs12(Fragment6, { children: [
+      /* @__PURE__ */ jsx12(TypeIcon, { type: r.event_type, small: true }),
+      /* @__PURE__ */ jsx12(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
+      r.error && /* @__PURE__ */ jsxs12("span", { class: "chip bad", title: r.error, children: [
+        /* @__PURE__ */ jsx12(Icon, { name: "alert", small: true }),
         "error"
-      ] })
+      ] }),
+      /* @__PURE__ */ jsx12(Commented, { id: r.event_id })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
       const model2 = previewOf(r.event_id)?.model;
-      return model2 ? /* @__PURE__ */ jsx15(Value, { text: model2, onPick: pick("model", model2) }) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return model2 ? /* @__PURE__ */ jsx12(Value, { text: model2, onPick: pick("model", model2) }) : /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx15("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
+    { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx12("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => /* @__PURE__ */ jsx12("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx12("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => {
       const n = r.metadata?.total_tokens;
-      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" });
     } },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => {
       const c = r.metadata?.cost;
-      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" });
     } },
-    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx15(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx15(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx12(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx12(Value, { text: r.source, onPick: pick("source", r.source) }) },
     { id: "user", label: "User", width: 110, cell: (r) => {
       const u = r.user_properties?.user_id;
-      return typeof u === "string" ? /* @__PURE__ */ jsx15(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return typeof u === "string" ? /* @__PURE__ */ jsx12(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx12("span", { class: "faint", children: "–" });
     } },
-    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx15(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
+    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx12(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
   ];
   const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
-  useEffect8(() => {
-    void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
+  useEffect6(() => {
+    void loadPreviews(rows.slice(-pageSize).map((r) => r.event_id)).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     });
   }, [rows]);
@@ -2112,32 +1474,32 @@ function EventsPage({ completions }) {
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
-  return /* @__PURE__ */ jsxs15("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs15("header", { children: [
-      /* @__PURE__ */ jsx15("h1", { children: title }),
-      /* @__PURE__ */ jsx15(ViewsMenu, { of: completions ? "completions" : "events" }),
-      /* @__PURE__ */ jsx15("span", { class: "grow" }),
+  return /* @__PURE__ */ jsxs12("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs12("header", { children: [
+      /* @__PURE__ */ jsx12("h1", { children: title }),
+      /* @__PURE__ */ jsx12(ViewsMenu, { of: completions ? "completions" : "events" }),
+      /* @__PURE__ */ jsx12("span", { class: "grow" }),
       menu,
-      /* @__PURE__ */ jsx15(ExportMenu, { name: "events", total: state.total, columns: eventColumns, search: () => body(null, 1), pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx12(ExportMenu, { name: "events", total: state.total, columns: eventColumns, search: () => body(null, 1), pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs15("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx15(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx15(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx15(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs12("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx12("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx12(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx12(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx12(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx15(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs15("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx15(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs15("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx15("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx15(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs15(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
-          filtered ? /* @__PURE__ */ jsx15("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx15("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsxs15("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx15("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx15("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx15("a", { class: "button", href: href(["start"]), children: "How to send events" })
+    /* @__PURE__ */ jsx12(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs12("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx12(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs12("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx12("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx12(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs12(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
+          filtered ? /* @__PURE__ */ jsx12("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx12("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsxs12("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx12("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx12("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx12("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx15(
+        ] }) : /* @__PURE__ */ jsx12(
           Table,
           {
             label: title,
@@ -2150,68 +1512,76 @@ function EventsPage({ completions }) {
             sort: { by: sort, ascending },
             onSort: (by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null }),
             onSelect: select,
-            onOpen: open2,
+            onOpen: open,
             onEnd: more,
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs15("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          /* @__PURE__ */ jsx15("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx15("span", { children: duration(state.took) }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx15("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+        /* @__PURE__ */ jsxs12("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          /* @__PURE__ */ jsx12("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx12("span", { children: duration(state.took) }),
+          error && rows.length > 0 ? /* @__PURE__ */ jsx12("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx15(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
+      selected && /* @__PURE__ */ jsx12(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
     ] })
   ] });
+}
+function Commented({ id }) {
+  const n = previewOf(id)?.comments;
+  return n ? /* @__PURE__ */ jsxs12("span", { class: "chip", title: plural(n, "comment"), children: [
+    /* @__PURE__ */ jsx12(Icon, { name: "comment", small: true }),
+    n
+  ] }) : null;
 }
 function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
   const event = useLoaded(rested, (signal3) => readEvent(rested, signal3));
   const current = event.value?.event_id === id ? event.value : null;
-  return /* @__PURE__ */ jsxs15("aside", { class: "peek", "aria-label": "Event", children: [
-    /* @__PURE__ */ jsxs15("header", { children: [
-      /* @__PURE__ */ jsx15(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx15(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs12("aside", { class: "peek", "aria-label": "Event", children: [
+    /* @__PURE__ */ jsxs12("header", { children: [
+      /* @__PURE__ */ jsx12(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
+      /* @__PURE__ */ jsx12("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
+      /* @__PURE__ */ jsx12("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx12(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs15("div", { class: "scroll", children: [
-      event.loading && /* @__PURE__ */ jsx15("div", { class: "progress" }),
-      event.error && !current ? /* @__PURE__ */ jsx15(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs15(Fragment10, { children: [
-        /* @__PURE__ */ jsx15(Annotate, { event: current, session: current.session_id, onChange: () => {
+    /* @__PURE__ */ jsxs12("div", { class: "scroll", children: [
+      event.loading && /* @__PURE__ */ jsx12("div", { class: "progress" }),
+      event.error && !current ? /* @__PURE__ */ jsx12(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs12(Fragment6, { children: [
+        /* @__PURE__ */ jsx12(Annotate, { event: current, session: current.session_id, onChange: () => {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx15(EventView, { event: current, field: (name, signal3) => readField(id, name, signal3), onFilter })
+        /* @__PURE__ */ jsx12(EventView, { event: current, field: (name, signal3) => readField(id, name, signal3), onFilter }),
+        /* @__PURE__ */ jsx12(Comments, { event: id }, id)
       ] })
     ] })
   ] });
 }
 
 // pages/gone.tsx
-import { useState as useState14 } from "./lib.js";
-import { jsx as jsx16, jsxs as jsxs16 } from "./lib.js";
+import { useState as useState12 } from "./lib.js";
+import { jsx as jsx13, jsxs as jsxs13 } from "./lib.js";
 function GonePage() {
-  const [problem, setProblem] = useState14("");
+  const [problem, setProblem] = useState12("");
   const attempt = (work) => work.catch((error) => setProblem(error instanceof Error ? error.message : String(error)));
-  return /* @__PURE__ */ jsx16("main", { class: "gone", children: /* @__PURE__ */ jsxs16(Empty, { title: "This project was deleted", children: [
-    /* @__PURE__ */ jsx16("p", { children: "The pages acted in a project that is not there any more. Your sign-in is still good." }),
-    /* @__PURE__ */ jsxs16("p", { class: "form-end", children: [
-      /* @__PURE__ */ jsx16("button", { type: "button", class: "button primary", onClick: () => void attempt(switchProject(null)), children: "Go to the project of your key" }),
-      /* @__PURE__ */ jsx16("button", { type: "button", class: "button", onClick: () => void attempt(signOut()), children: "Sign out" })
+  return /* @__PURE__ */ jsx13("main", { class: "gone", children: /* @__PURE__ */ jsxs13(Empty, { title: "This project was deleted", children: [
+    /* @__PURE__ */ jsx13("p", { children: "The pages acted in a project that is not there any more. Your sign-in is still good." }),
+    /* @__PURE__ */ jsxs13("p", { class: "form-end", children: [
+      /* @__PURE__ */ jsx13("button", { type: "button", class: "button primary", onClick: () => void attempt(switchProject(null)), children: "Go to the project of your key" }),
+      /* @__PURE__ */ jsx13("button", { type: "button", class: "button", onClick: () => void attempt(signOut()), children: "Sign out" })
     ] }),
-    problem && /* @__PURE__ */ jsx16("p", { class: "bad", role: "alert", children: problem })
+    problem && /* @__PURE__ */ jsx13("p", { class: "bad", role: "alert", children: problem })
   ] }) });
 }
 
 // pages/login.tsx
-import { useEffect as useEffect9, useState as useState15 } from "./lib.js";
-import { jsx as jsx17, jsxs as jsxs17 } from "./lib.js";
+import { useEffect as useEffect7, useState as useState13 } from "./lib.js";
+import { jsx as jsx14, jsxs as jsxs14 } from "./lib.js";
 function LoginPage({ code }) {
-  const [key, setKey] = useState15("");
-  const [problem, setProblem] = useState15("");
-  const [busy, setBusy] = useState15(code !== null);
-  useEffect9(() => {
+  const [key, setKey] = useState13("");
+  const [problem, setProblem] = useState13("");
+  const [busy, setBusy] = useState13(code !== null);
+  useEffect7(() => {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
@@ -2234,30 +1604,30 @@ function LoginPage({ code }) {
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ jsxs17("main", { class: "login", children: [
-    /* @__PURE__ */ jsxs17("div", { class: "brand", children: [
-      /* @__PURE__ */ jsx17(Brand, {}),
+  return /* @__PURE__ */ jsxs14("main", { class: "login", children: [
+    /* @__PURE__ */ jsxs14("div", { class: "brand", children: [
+      /* @__PURE__ */ jsx14(Brand, {}),
       "Spangrove"
     ] }),
-    /* @__PURE__ */ jsxs17("form", { onSubmit: (e) => {
+    /* @__PURE__ */ jsxs14("form", { onSubmit: (e) => {
       e.preventDefault();
       void submit();
     }, children: [
-      /* @__PURE__ */ jsx17("label", { for: "key", children: "API key" }),
-      /* @__PURE__ */ jsx17("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
-      problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem }),
-      /* @__PURE__ */ jsx17("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
+      /* @__PURE__ */ jsx14("label", { for: "key", children: "API key" }),
+      /* @__PURE__ */ jsx14("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
+      problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
+      /* @__PURE__ */ jsx14("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
     ] }),
-    /* @__PURE__ */ jsxs17("p", { class: "secondary", children: [
+    /* @__PURE__ */ jsxs14("p", { class: "secondary", children: [
       "The server wrote its first key to the file ",
-      /* @__PURE__ */ jsx17("code", { children: "spangrove-data/api-key" }),
+      /* @__PURE__ */ jsx14("code", { children: "spangrove-data/api-key" }),
       ", and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read."
     ] })
   ] });
 }
 
 // pages/session.tsx
-import { useCallback, useEffect as useEffect16, useLayoutEffect as useLayoutEffect4, useMemo as useMemo9, useRef as useRef10, useState as useState19 } from "./lib.js";
+import { useCallback, useEffect as useEffect14, useLayoutEffect as useLayoutEffect4, useMemo as useMemo8, useRef as useRef10, useState as useState17 } from "./lib.js";
 
 // model/thread.ts
 function thread(events) {
@@ -2319,13 +1689,13 @@ function graphOf(tree) {
   let nodes = [...merged.values()];
   const left = Math.max(0, nodes.length - maxNodes);
   if (left > 0) nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
-  const shown3 = new Set(nodes);
+  const shown2 = new Set(nodes);
   const edges = /* @__PURE__ */ new Map();
   const nearest = /* @__PURE__ */ new Map();
   for (const n of tree.nodes) {
     const to = kinds.get(n);
     const from = n.parent && nearest.get(n.parent);
-    if (!shown3.has(to)) {
+    if (!shown2.has(to)) {
       if (from) nearest.set(n, from);
       continue;
     }
@@ -2429,13 +1799,13 @@ function narrow(tree, range) {
   return range ? { ...tree, nodes: tree.nodes.filter((n) => n === tree.root || overlaps(n, range)) } : tree;
 }
 var writeTime = (time2) => String(Math.round(time2 * 1e3) / 1e3);
-function readTime(text3) {
-  const time2 = text3 === null || text3.trim() === "" ? NaN : Number(text3);
+function readTime(text2) {
+  const time2 = text2 === null || text2.trim() === "" ? NaN : Number(text2);
   return Number.isFinite(time2) ? time2 : null;
 }
 var writeRange = (range) => `${writeTime(range.start)}..${writeTime(range.end)}`;
-function readRange(text3, whole) {
-  const [start, end] = (text3 ?? "").split("..").map(readTime);
+function readRange(text2, whole) {
+  const [start, end] = (text2 ?? "").split("..").map(readTime);
   if (start == null || end == null || end <= start) return null;
   const range = { start: Math.max(start, whole.start), end: Math.min(end, whole.end) };
   return range.end <= range.start || range.start === whole.start && range.end === whole.end ? null : range;
@@ -2457,8 +1827,8 @@ var foldedShare = 0.03;
 function scaleOf(range, times) {
   const size = range.end - range.start;
   const folded = times.filter((t) => t.start >= range.start && t.end <= range.end && t.end - t.start < size);
-  const shown3 = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
-  const unit = shown3 <= 0 ? 0 : (1 - folded.length * foldedShare) / shown3;
+  const shown2 = size - folded.reduce((sum, t) => sum + t.end - t.start, 0);
+  const unit = shown2 <= 0 ? 0 : (1 - folded.length * foldedShare) / shown2;
   if (folded.length === 0 || unit <= 0) return { range, folded: [], toShare: (time2) => (time2 - range.start) / size, toTime: (share) => range.start + share * size };
   const toShare = (time2) => {
     if (time2 < range.start || time2 > range.end) return (time2 - range.start) / size;
@@ -2605,8 +1975,8 @@ function markWords(element, word) {
     const ranges = [];
     const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node && ranges.length < maxMarks; node = walker.nextNode()) {
-      const text3 = node.nodeValue.toLowerCase();
-      for (let at = text3.indexOf(needle); at >= 0 && ranges.length < maxMarks; at = text3.indexOf(needle, at + needle.length)) {
+      const text2 = node.nodeValue.toLowerCase();
+      for (let at = text2.indexOf(needle); at >= 0 && ranges.length < maxMarks; at = text2.indexOf(needle, at + needle.length)) {
         if (at + needle.length > node.nodeValue.length) break;
         const range = new Range();
         range.setStart(node, at);
@@ -2631,12 +2001,12 @@ function markWords(element, word) {
 }
 
 // parts/graphview.tsx
-import { useLayoutEffect as useLayoutEffect2, useMemo as useMemo5, useRef as useRef5, useState as useState16 } from "./lib.js";
+import { useLayoutEffect as useLayoutEffect2, useMemo as useMemo4, useRef as useRef5, useState as useState14 } from "./lib.js";
 
 // parts/needle.tsx
 import { computed, effect, signal as signal2 } from "./lib.js";
-import { useEffect as useEffect10 } from "./lib.js";
-import { jsx as jsx18 } from "./lib.js";
+import { useEffect as useEffect8 } from "./lib.js";
+import { jsx as jsx15 } from "./lib.js";
 var Needle = class {
   hover = signal2(null);
   resting = signal2(null);
@@ -2645,17 +2015,17 @@ var Needle = class {
 function NeedleLine({ needle, toShare }) {
   const time2 = needle.time.value;
   const share = time2 === null ? NaN : toShare(time2);
-  return share >= 0 && share <= 1 ? /* @__PURE__ */ jsx18("i", { class: "needle", style: { left: `${share * 100}%` } }) : null;
+  return share >= 0 && share <= 1 ? /* @__PURE__ */ jsx15("i", { class: "needle", style: { left: `${share * 100}%` } }) : null;
 }
 function useNeedleMarks(box, needle, runs) {
-  useEffect10(() => {
+  useEffect8(() => {
     const element = box.current;
     if (!element) return;
     let frame = 0;
-    let marked2 = false;
+    let marked = false;
     const mark = (time2) => {
-      if (time2 === null && !marked2) return;
-      marked2 = time2 !== null;
+      if (time2 === null && !marked) return;
+      marked = time2 !== null;
       for (const row of element.querySelectorAll("[data-event]")) row.toggleAttribute("data-now", time2 !== null && runs(row.dataset.event, time2));
     };
     const later2 = () => {
@@ -2677,31 +2047,31 @@ function useNeedleMarks(box, needle, runs) {
 }
 
 // parts/graphview.tsx
-import { jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+import { jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
-  const graph = useMemo5(() => graphOf(tree), [tree]);
-  const [only, setOnly] = useState16("all");
-  const slow = useMemo5(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
+  const graph = useMemo4(() => graphOf(tree), [tree]);
+  const [only, setOnly] = useState14("all");
+  const slow = useMemo4(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
   const box = useRef5(null);
-  const shown3 = graph.nodes.find((n) => n.ids.includes(selected ?? "")) ?? graph.nodes.find((n) => n.ids.includes(tree.root.id));
+  const shown2 = graph.nodes.find((n) => n.ids.includes(selected ?? "")) ?? graph.nodes.find((n) => n.ids.includes(tree.root.id));
   useLayoutEffect2(() => {
     const area = box.current;
-    if (!area || !shown3) return;
-    const left = shown3.x - nodeWidth / 2;
-    const top = shown3.y - nodeHeight / 2;
-    if (left < area.scrollLeft || left + nodeWidth + 32 > area.scrollLeft + area.clientWidth) area.scrollLeft = shown3.x + 16 - area.clientWidth / 2;
-    if (top < area.scrollTop || top + nodeHeight + 32 > area.scrollTop + area.clientHeight) area.scrollTop = shown3.y + 16 - area.clientHeight / 2;
-  }, [shown3?.key]);
-  return /* @__PURE__ */ jsxs18("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs18("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx19("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx19("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+    if (!area || !shown2) return;
+    const left = shown2.x - nodeWidth / 2;
+    const top = shown2.y - nodeHeight / 2;
+    if (left < area.scrollLeft || left + nodeWidth + 32 > area.scrollLeft + area.clientWidth) area.scrollLeft = shown2.x + 16 - area.clientWidth / 2;
+    if (top < area.scrollTop || top + nodeHeight + 32 > area.scrollTop + area.clientHeight) area.scrollTop = shown2.y + 16 - area.clientHeight / 2;
+  }, [shown2?.key]);
+  return /* @__PURE__ */ jsxs15("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs15("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx16("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx16("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
     ] }),
-    /* @__PURE__ */ jsx19("div", { class: "scroll-x graph-box", ref: box, tabIndex: 0, children: /* @__PURE__ */ jsxs18("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx19(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs18(
+    /* @__PURE__ */ jsx16("div", { class: "scroll-x graph-box", ref: box, tabIndex: 0, children: /* @__PURE__ */ jsxs15("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx16(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs15(
         "g",
         {
           "data-event": n.key,
@@ -2714,12 +2084,12 @@ function GraphView({ tree, selected, critical, onSelect }) {
             if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
           },
           children: [
-            /* @__PURE__ */ jsx19("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx19("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx19("text", { x: "14", y: "21", class: "graph-name", children: cut(n.name, n.errors > 0 ? 17 : 23) }),
-            /* @__PURE__ */ jsx19("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx19("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx19("title", { children: `${n.name}
+            /* @__PURE__ */ jsx16("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx16("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx16("text", { x: "14", y: "21", class: "graph-name", children: cut(n.name, n.errors > 0 ? 17 : 23) }),
+            /* @__PURE__ */ jsx16("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx16("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx16("title", { children: `${n.name}
 ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
           ]
         },
@@ -2735,14 +2105,14 @@ function nextOf(ids, selected) {
 function Edge({ e, faint }) {
   const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
   const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs18("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx19("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx19("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  return /* @__PURE__ */ jsxs15("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx16("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx16("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
   ] });
 }
 function TrajectoryView({ tree, selected, needle, onSelect }) {
-  const t = useMemo5(() => trajectoryOf(tree), [tree]);
-  const [by, setBy] = useState16("duration");
+  const t = useMemo4(() => trajectoryOf(tree), [tree]);
+  const [by, setBy] = useState14("duration");
   const of = (n) => n[by] ?? 0;
   const most4 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
   const step2 = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
@@ -2756,25 +2126,25 @@ function TrajectoryView({ tree, selected, needle, onSelect }) {
   }, [selected, at >= 0]);
   const radius = (n) => 3 + Math.sqrt(of(n) / most4) * Math.min(11, step2 * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs18("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs18("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx19("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx19("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx19("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+  return /* @__PURE__ */ jsxs15("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs15("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx16("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx16("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx16("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
     ] }),
-    /* @__PURE__ */ jsxs18("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx19("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs18("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx19("span", { class: `type-${r.type}`, children: "●" }),
+    /* @__PURE__ */ jsxs15("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx16("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs15("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx16("span", { class: `type-${r.type}`, children: "●" }),
         " ",
         r.name,
         " ",
-        /* @__PURE__ */ jsx19("span", { class: "faint", children: r.count })
+        /* @__PURE__ */ jsx16("span", { class: "faint", children: r.count })
       ] }, r.key)) }),
-      /* @__PURE__ */ jsx19("div", { class: "scroll-x trajectory-steps", ref: steps, tabIndex: 0, children: /* @__PURE__ */ jsxs18("div", { class: "needle-box", style: { width: `${t.bubbles.length * step2 + 40}px`, height: `${t.rows.length * line}px` }, children: [
-        /* @__PURE__ */ jsxs18("svg", { width: t.bubbles.length * step2 + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-          t.rows.map((r, i) => /* @__PURE__ */ jsx19("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step2 + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-          /* @__PURE__ */ jsx19("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step2 + 20},${b.row * line + line / 2}`).join(" ") }),
-          t.bubbles.map((b) => /* @__PURE__ */ jsx19(
+      /* @__PURE__ */ jsx16("div", { class: "scroll-x trajectory-steps", ref: steps, tabIndex: 0, children: /* @__PURE__ */ jsxs15("div", { class: "needle-box", style: { width: `${t.bubbles.length * step2 + 40}px`, height: `${t.rows.length * line}px` }, children: [
+        /* @__PURE__ */ jsxs15("svg", { width: t.bubbles.length * step2 + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+          t.rows.map((r, i) => /* @__PURE__ */ jsx16("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step2 + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+          /* @__PURE__ */ jsx16("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step2 + 20},${b.row * line + line / 2}`).join(" ") }),
+          t.bubbles.map((b) => /* @__PURE__ */ jsx16(
             "circle",
             {
               "data-event": b.node.id,
@@ -2786,20 +2156,20 @@ function TrajectoryView({ tree, selected, needle, onSelect }) {
               tabIndex: -1,
               "aria-label": `step ${b.step + 1}, ${b.node.name}`,
               onClick: () => onSelect(b.node.id),
-              children: /* @__PURE__ */ jsx19("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+              children: /* @__PURE__ */ jsx16("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
             },
             b.node.id
           ))
         ] }),
-        /* @__PURE__ */ jsx19(NeedleLine, { needle, toShare: (time2) => (stepAt(t.bubbles, time2) * step2 + 20) / (t.bubbles.length * step2 + 40) })
+        /* @__PURE__ */ jsx16(NeedleLine, { needle, toShare: (time2) => (stepAt(t.bubbles, time2) * step2 + 20) / (t.bubbles.length * step2 + 40) })
       ] }) })
     ] })
   ] });
 }
 
 // parts/minimap.tsx
-import { useEffect as useEffect11, useRef as useRef6, useState as useState17 } from "./lib.js";
-import { Fragment as Fragment11, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
+import { useEffect as useEffect9, useRef as useRef6, useState as useState15 } from "./lib.js";
+import { Fragment as Fragment7, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
 var minimapFrom = 20;
 var leastHeight = 24;
 var usualHeight = 44;
@@ -2807,13 +2177,13 @@ var mostHeight = 240;
 function Minimap(p) {
   const canvas = useRef6(null);
   const drag = useRef6(null);
-  const [height, setHeight] = useState17(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
+  const [height, setHeight] = useState15(() => heightWithin(Number(localStorage.getItem("spangrove.minimap")) || usualHeight));
   const box = useRef6(null);
   const resize = (to) => {
     setHeight(heightWithin(to));
     localStorage.setItem("spangrove.minimap", String(heightWithin(to)));
   };
-  useEffect11(() => {
+  useEffect9(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
     const observer = new ResizeObserver(draw);
@@ -2826,8 +2196,8 @@ function Minimap(p) {
     return p.whole.start + Math.min(1, Math.max(0, (x - box2.left) / box2.width)) * size;
   };
   const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs19(Fragment11, { children: [
-    /* @__PURE__ */ jsxs19(
+  return /* @__PURE__ */ jsxs16(Fragment7, { children: [
+    /* @__PURE__ */ jsxs16(
       "div",
       {
         class: "minimap",
@@ -2854,16 +2224,16 @@ function Minimap(p) {
           drag.current = null;
         },
         children: [
-          /* @__PURE__ */ jsx20("canvas", { ref: canvas }),
-          (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs19(Fragment11, { children: [
-            /* @__PURE__ */ jsx20("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-            /* @__PURE__ */ jsx20("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+          /* @__PURE__ */ jsx17("canvas", { ref: canvas }),
+          (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs16(Fragment7, { children: [
+            /* @__PURE__ */ jsx17("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+            /* @__PURE__ */ jsx17("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
           ] }),
-          /* @__PURE__ */ jsx20(NeedleLine, { needle: p.needle, toShare: (time2) => (time2 - p.whole.start) / size })
+          /* @__PURE__ */ jsx17(NeedleLine, { needle: p.needle, toShare: (time2) => (time2 - p.whole.start) / size })
         ]
       }
     ),
-    /* @__PURE__ */ jsx20(
+    /* @__PURE__ */ jsx17(
       "button",
       {
         type: "button",
@@ -2925,10 +2295,10 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect13, useMemo as useMemo7, useRef as useRef8 } from "./lib.js";
+import { useEffect as useEffect11, useMemo as useMemo6, useRef as useRef8 } from "./lib.js";
 
 // parts/treeview.tsx
-import { useEffect as useEffect12, useLayoutEffect as useLayoutEffect3, useMemo as useMemo6, useRef as useRef7 } from "./lib.js";
+import { useEffect as useEffect10, useLayoutEffect as useLayoutEffect3, useMemo as useMemo5, useRef as useRef7 } from "./lib.js";
 
 // parts/treerows.ts
 var settled2 = 150;
@@ -3076,7 +2446,7 @@ var TreeRow = class {
     if (this.chips.length > 0) for (const c of this.chips) c.remove();
     this.chips.length = 0;
     if (row.gap) return;
-    const add = (text3, tone = "", icon, title) => {
+    const add = (text2, tone = "", icon, title) => {
       const chip = document.createElement("span");
       chip.className = `chip ${tone}`;
       if (title) chip.title = title;
@@ -3089,7 +2459,7 @@ var TreeRow = class {
         glyph2.firstElementChild.setAttribute("d", iconPath(icon));
         chip.append(glyph2);
       }
-      chip.append(text3);
+      chip.append(text2);
       this.chips.push(chip);
       this.cell.insertBefore(chip, this.said[0]);
     };
@@ -3121,20 +2491,20 @@ var TreeRow = class {
 };
 
 // parts/treeview.tsx
-import { jsx as jsx21 } from "./lib.js";
+import { jsx as jsx18 } from "./lib.js";
 function TreeView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const body = useRef7(null);
   const drawn = useRef7(null);
-  const at = useMemo6(() => p.rows.findIndex((r) => r.node.id === p.selected), [p.rows, p.selected]);
-  useEffect12(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
-  useEffect12(() => {
+  const at = useMemo5(() => p.rows.findIndex((r) => r.node.id === p.selected), [p.rows, p.selected]);
+  useEffect10(() => reveal(ref.current, at, p.rowHeight), [p.selected, at >= 0]);
+  useEffect10(() => {
     const visible = p.rows.slice(from, to);
     p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? []));
   }, [p.rows, from, to]);
   useAnchor(ref, p.rows, p.rowHeight);
   useLayoutEffect3(() => (drawn.current ??= new TreeRows(body.current)).show(from, to, p));
-  useEffect12(() => () => drawn.current?.end(), []);
+  useEffect10(() => () => drawn.current?.end(), []);
   const move = (n) => {
     let to2 = Math.min(p.rows.length - 1, Math.max(0, n));
     while (p.rows[to2]?.gap) to2 += to2 > at && to2 < p.rows.length - 1 ? 1 : -1;
@@ -3168,7 +2538,7 @@ function TreeView(p) {
       p.onToggle(row, e.shiftKey);
     }
   };
-  return /* @__PURE__ */ jsx21(
+  return /* @__PURE__ */ jsx18(
     "div",
     {
       class: "tree",
@@ -3181,35 +2551,35 @@ function TreeView(p) {
       "aria-label": "Events",
       "aria-rowcount": p.rows.length,
       "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx21("div", { ref: body, role: "presentation", style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" } })
+      children: /* @__PURE__ */ jsx18("div", { ref: body, role: "presentation", style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" } })
     }
   );
 }
-function useAnchor(ref, rows, rowHeight3) {
+function useAnchor(ref, rows, rowHeight2) {
   const before = useRef7(rows);
   useLayoutEffect3(() => {
     const box = ref.current;
     const old = before.current;
     before.current = rows;
-    if (!box || old === rows || box.scrollTop < rowHeight3) return;
-    const top = Math.floor(box.scrollTop / rowHeight3);
+    if (!box || old === rows || box.scrollTop < rowHeight2) return;
+    const top = Math.floor(box.scrollTop / rowHeight2);
     const places = /* @__PURE__ */ new Map();
     for (let i = top; i < Math.min(old.length, top + 60); i++) if (!old[i].gap) places.set(old[i].node.id, i);
     const at = rows.findIndex((r) => !r.gap && places.has(r.node.id));
-    if (at >= 0) box.scrollTop += (at - places.get(rows[at].node.id)) * rowHeight3;
+    if (at >= 0) box.scrollTop += (at - places.get(rows[at].node.id)) * rowHeight2;
   }, [rows]);
 }
 
 // parts/timelineview.tsx
-import { Fragment as Fragment12, jsx as jsx22, jsxs as jsxs20 } from "./lib.js";
+import { Fragment as Fragment8, jsx as jsx19, jsxs as jsxs17 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
   const drag = useRef8(null);
   const track = useRef8(null);
-  useEffect13(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected, at >= 0]);
+  useEffect11(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected, at >= 0]);
   const visible = p.rows.slice(from, to);
-  useEffect13(() => p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? [])), [visible.map(rowKey).join()]);
+  useEffect11(() => p.onVisible(visible.filter((r) => !r.gap).map((r) => r.node.id), visible.flatMap((r) => r.gap ?? [])), [visible.map(rowKey).join()]);
   useAnchor(ref, p.rows, p.rowHeight);
   const share = (x) => {
     const box = track.current?.getBoundingClientRect();
@@ -3217,7 +2587,7 @@ function TimelineView(p) {
   };
   const latest = useRef8(p);
   latest.current = p;
-  useEffect13(() => {
+  useEffect11(() => {
     const box = ref.current;
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
@@ -3230,7 +2600,7 @@ function TimelineView(p) {
     return () => box?.removeEventListener("wheel", onWheel);
   }, []);
   const size = p.range.end - p.range.start;
-  const scale = useMemo7(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
+  const scale = useMemo6(() => scaleOf(p.range, p.foldIdle ? p.idle : []), [p.range, p.idle, p.foldIdle]);
   const marks = ticks2(p.range, p.origin, 6).filter((t) => !scale.folded.some((f) => p.origin + t > f.start && p.origin + t < f.end));
   const idleTime = p.idle.reduce((sum, t) => sum + t.end - t.start, 0);
   const percent = (v) => `${v * 100}%`;
@@ -3250,7 +2620,7 @@ function TimelineView(p) {
     else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
     else if (e.key === "0") p.onRange(p.whole);
   };
-  return /* @__PURE__ */ jsxs20(
+  return /* @__PURE__ */ jsxs17(
     "div",
     {
       class: "timeline",
@@ -3275,19 +2645,19 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs20("div", { class: "scale", role: "row", children: [
-          /* @__PURE__ */ jsxs20("div", { class: "time-name", role: "columnheader", children: [
-            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx22("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "Ctrl+wheel zooms" }),
-            p.idle.length > 0 && /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
+        /* @__PURE__ */ jsxs17("div", { class: "scale", role: "row", children: [
+          /* @__PURE__ */ jsxs17("div", { class: "time-name", role: "columnheader", children: [
+            size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx19("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "Ctrl+wheel zooms" }),
+            p.idle.length > 0 && /* @__PURE__ */ jsx19("button", { type: "button", class: "button plain", "aria-pressed": p.foldIdle, title: "Times of a twentieth of the session or longer in which nothing ran", onClick: () => p.onFoldIdle(!p.foldIdle), children: `${p.foldIdle ? "Unfold" : "Fold"} ${duration(idleTime)} idle` })
           ] }),
-          /* @__PURE__ */ jsx22("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, title: "Click: put the needle here", onClick: (e) => p.onTime(scale.toTime(share(e.clientX))), children: marks.map((t) => /* @__PURE__ */ jsx22("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
+          /* @__PURE__ */ jsx19("div", { class: "time-track", role: "columnheader", "aria-label": "Time", ref: track, title: "Click: put the needle here", onClick: (e) => p.onTime(scale.toTime(share(e.clientX))), children: marks.map((t) => /* @__PURE__ */ jsx19("span", { class: "tick faint", style: { left: percent(scale.toShare(p.origin + t)) }, children: duration(t) }, t)) })
         ] }),
-        /* @__PURE__ */ jsx22("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => {
+        /* @__PURE__ */ jsx19("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => {
           const n = row.node;
-          if (row.gap) return /* @__PURE__ */ jsx22("div", { role: "row", "aria-level": row.depth + 1, class: "gap-row", style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: /* @__PURE__ */ jsx22("span", { role: "gridcell", children: /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain", onClick: () => p.onToggle(row, false), children: gapText(row.gap) }) }) }, rowKey(row));
+          if (row.gap) return /* @__PURE__ */ jsx19("div", { role: "row", "aria-level": row.depth + 1, class: "gap-row", style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: /* @__PURE__ */ jsx19("span", { role: "gridcell", children: /* @__PURE__ */ jsx19("button", { type: "button", class: "button plain", onClick: () => p.onToggle(row, false), children: gapText(row.gap) }) }) }, rowKey(row));
           const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, scale) : place(n.start, n.end, scale);
           const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs20(
+          return /* @__PURE__ */ jsxs17(
             "div",
             {
               "data-event": n.id,
@@ -3301,21 +2671,21 @@ function TimelineView(p) {
               onClick: () => p.onSelect(n.id),
               onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
               children: [
-                /* @__PURE__ */ jsxs20("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group || unloaded(n) ? /* @__PURE__ */ jsx22("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                /* @__PURE__ */ jsxs17("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group || unloaded(n) ? /* @__PURE__ */ jsx19("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
                     e.stopPropagation();
                     p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx22(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx22("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx22(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx22("span", { class: "chip", children: `×${row.group.length}` })
+                  }, children: /* @__PURE__ */ jsx19(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx19("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx19(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx19("span", { class: "chip", children: `×${row.group.length}` })
                 ] }),
-                /* @__PURE__ */ jsx22("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                /* @__PURE__ */ jsx19("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
                   if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs20(Fragment12, { children: [
-                  /* @__PURE__ */ jsx22("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: `min(${percent(spot.left)}, calc(100% - 2px))`, width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs20("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx22(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                }, children: spot && /* @__PURE__ */ jsxs17(Fragment8, { children: [
+                  /* @__PURE__ */ jsx19("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: `min(${percent(spot.left)}, calc(100% - 2px))`, width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs17("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx19(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
                     duration(n.duration)
                   ] })
                 ] }) })
@@ -3324,25 +2694,25 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        scale.folded.length > 0 && /* @__PURE__ */ jsx22("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx22("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
-        /* @__PURE__ */ jsx22("div", { class: "needle-track", "aria-hidden": "true", children: /* @__PURE__ */ jsx22(NeedleLine, { needle: p.needle, toShare: scale.toShare }) })
+        scale.folded.length > 0 && /* @__PURE__ */ jsx19("div", { class: "needle-track", "aria-hidden": "true", children: scale.folded.map((t) => /* @__PURE__ */ jsx19("i", { class: "idle", title: `${duration(t.end - t.start)} idle`, style: { left: percent(scale.toShare(t.start)), width: percent(scale.toShare(t.end) - scale.toShare(t.start)) } }, t.start)) }),
+        /* @__PURE__ */ jsx19("div", { class: "needle-track", "aria-hidden": "true", children: /* @__PURE__ */ jsx19(NeedleLine, { needle: p.needle, toShare: scale.toShare }) })
       ]
     }
   );
 }
 
 // parts/transcriptview.tsx
-import { useEffect as useEffect14 } from "./lib.js";
-import { Fragment as Fragment13, jsx as jsx23, jsxs as jsxs21 } from "./lib.js";
+import { useEffect as useEffect12 } from "./lib.js";
+import { Fragment as Fragment9, jsx as jsx20, jsxs as jsxs18 } from "./lib.js";
 var stepHeight = 58;
 function TranscriptView(p) {
   const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
   const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect14(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  useEffect12(() => reveal(ref.current, at, stepHeight), [p.selected]);
   const visible = p.steps.slice(from, to);
   const ids = visible.map((s) => s.node.id);
-  useEffect14(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs21(
+  useEffect12(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs18(
     "div",
     {
       class: "transcript",
@@ -3360,10 +2730,10 @@ function TranscriptView(p) {
         }
       },
       children: [
-        /* @__PURE__ */ jsx23("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+        /* @__PURE__ */ jsx20("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
           const n = s.node;
           const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs21(
+          return /* @__PURE__ */ jsxs18(
             "div",
             {
               id: `step-${n.id}`,
@@ -3374,36 +2744,36 @@ function TranscriptView(p) {
               style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
               onClick: () => p.onSelect(n.id),
               children: [
-                /* @__PURE__ */ jsxs21("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx23(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx23("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx23("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs21("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx23(Icon, { name: "alert", small: true }),
+                /* @__PURE__ */ jsxs18("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx20(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx20("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx20("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs18("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx20(Icon, { name: "alert", small: true }),
                     "error"
                   ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx23("span", { class: "faint inside", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx23("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs21("span", { class: "faint", children: [
+                  s.wrappers > 0 && /* @__PURE__ */ jsx20("span", { class: "faint inside", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx20("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs18("span", { class: "faint", children: [
                     short(n.tokens),
                     " tok"
                   ] }),
-                  /* @__PURE__ */ jsx23("span", { class: "faint", children: duration(n.duration) })
+                  /* @__PURE__ */ jsx20("span", { class: "faint", children: duration(n.duration) })
                 ] }),
-                /* @__PURE__ */ jsx23("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs21(Fragment13, { children: [
-                  /* @__PURE__ */ jsx23("span", { class: "faint", children: "in " }),
+                /* @__PURE__ */ jsx20("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs18(Fragment9, { children: [
+                  /* @__PURE__ */ jsx20("span", { class: "faint", children: "in " }),
                   preview.input
-                ] }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx23("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx23("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs21(Fragment13, { children: [
-                  /* @__PURE__ */ jsx23("span", { class: "faint", children: "out " }),
+                ] }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx20("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx20("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs18(Fragment9, { children: [
+                  /* @__PURE__ */ jsx20("span", { class: "faint", children: "out " }),
                   preview.output
-                ] }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: preview ? "no output" : "" }) })
+                ] }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: preview ? "no output" : "" }) })
               ]
             },
             n.id
           );
         }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs21("p", { class: "foot", children: [
+        p.hidden > 0 && /* @__PURE__ */ jsxs18("p", { class: "foot", children: [
           plural(p.hidden, "wrapper"),
           " not shown; the tree has them"
         ] })
@@ -3440,7 +2810,7 @@ function shownScore(score2) {
 }
 
 // pages/sessiontree.ts
-import { useEffect as useEffect15, useMemo as useMemo8, useRef as useRef9, useState as useState18 } from "./lib.js";
+import { useEffect as useEffect13, useMemo as useMemo7, useRef as useRef9, useState as useState16 } from "./lib.js";
 
 // api/live.ts
 var backstop = 3e4;
@@ -3473,14 +2843,14 @@ function follow(session, { gap, every, read, likely = true }) {
     clearTimeout(timer);
     timer = setTimeout(() => void run(), Math.max(0, last + gap - Date.now()));
   };
-  const close2 = () => {
+  const close = () => {
     clearTimeout(retry);
     source?.close();
     source = null;
     streaming = false;
   };
   const connect = () => {
-    close2();
+    close();
     if (ended || document.hidden) return;
     const mine = new EventSource(url(`v1/live?session=${encodeURIComponent(session)}`));
     source = mine;
@@ -3510,7 +2880,7 @@ function follow(session, { gap, every, read, likely = true }) {
     ended = true;
     document.removeEventListener("visibilitychange", seen);
     clearTimeout(timer);
-    close2();
+    close();
   };
 }
 
@@ -3522,11 +2892,11 @@ var partRows = 5e3;
 var firstRows = 2e4;
 var maxLoaded = 4e4;
 function useTree(id, selected) {
-  const [tree, setTree] = useState18(null);
-  const [error, setError] = useState18(null);
-  const [turn, setTurn] = useState18(0);
-  const [loading, setLoading] = useState18(false);
-  const [problem, setProblem] = useState18(null);
+  const [tree, setTree] = useState16(null);
+  const [error, setError] = useState16(null);
+  const [turn, setTurn] = useState16(0);
+  const [loading, setLoading] = useState16(false);
+  const [problem, setProblem] = useState16(null);
   const known = useRef9(null);
   const clock = useRef9(1);
   const keep = useRef9(selected);
@@ -3539,7 +2909,7 @@ function useTree(id, selected) {
     known.current = next;
     setTree(next);
   };
-  useEffect15(() => {
+  useEffect13(() => {
     const stop = new AbortController();
     let unfollow = () => {
     };
@@ -3582,7 +2952,7 @@ function useTree(id, selected) {
       unfollow();
     };
   }, [id, turn]);
-  const parts = useMemo8(() => {
+  const parts = useMemo7(() => {
     const ask = async (query, below) => {
       const signal3 = stopped.current;
       if (busy.current || failed.current.has(query) || !signal3 || !known.current) return;
@@ -3632,7 +3002,7 @@ function useTree(id, selected) {
 }
 
 // pages/session.tsx
-import { Fragment as Fragment14, jsx as jsx24, jsxs as jsxs22 } from "./lib.js";
+import { Fragment as Fragment10, jsx as jsx21, jsxs as jsxs19 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
 var none2 = /* @__PURE__ */ new Set();
 var coarse = matchMedia("(pointer: coarse)");
@@ -3640,7 +3010,7 @@ function SessionPage({ id }) {
   const { params } = route.value;
   const view = views.find((v) => v === params.get("view")) ?? "tree";
   const { tree, error, retry, parts } = useTree(id, params.get("e"));
-  useEffect16(() => {
+  useEffect14(() => {
     const beside2 = (by) => {
       const next = neighbour(route.value.path[1] ?? id, by);
       if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
@@ -3650,24 +3020,24 @@ function SessionPage({ id }) {
       { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside2(-1) }
     ]);
   }, [id, view]);
-  if (error) return /* @__PURE__ */ jsx24("div", { class: "page", children: /* @__PURE__ */ jsx24(Problem, { error, retry }) });
-  if (!tree) return /* @__PURE__ */ jsx24("div", { class: "page", children: /* @__PURE__ */ jsx24("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx24(Session, { tree, parts, id, view });
+  if (error) return /* @__PURE__ */ jsx21("div", { class: "page", children: /* @__PURE__ */ jsx21(Problem, { error, retry }) });
+  if (!tree) return /* @__PURE__ */ jsx21("div", { class: "page", children: /* @__PURE__ */ jsx21("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx21(Session, { tree, parts, id, view });
 }
 function Session({ tree, parts, id, view }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = selectedId && tree.byId.get(selectedId) || null;
-  const [folded, setFolded] = useState19(none2);
-  const [opened, setOpened] = useState19(none2);
-  const [turn, redraw] = useState19(0);
-  const needle = useMemo9(() => new Needle(), []);
-  const whole = useMemo9(() => wholeRange(tree), [tree]);
-  const idle = useMemo9(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
-  const [zoomed, setZoomed] = useState19(() => readRange(params.get("range"), whole));
+  const [folded, setFolded] = useState17(none2);
+  const [opened, setOpened] = useState17(none2);
+  const [turn, redraw] = useState17(0);
+  const needle = useMemo8(() => new Needle(), []);
+  const whole = useMemo8(() => wholeRange(tree), [tree]);
+  const idle = useMemo8(() => view === "timeline" ? idleTimes(tree) : [], [tree, view]);
+  const [zoomed, setZoomed] = useState17(() => readRange(params.get("range"), whole));
   const onRange = (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r);
   const onTime = (time2) => setParams({ t: writeTime(time2) }, true);
-  useEffect16(() => {
+  useEffect14(() => {
     const next = zoomed && writeRange(zoomed);
     if (next === route.value.params.get("range")) return;
     const timer = setTimeout(() => {
@@ -3679,31 +3049,31 @@ function Session({ tree, parts, id, view }) {
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
-  const critical = useMemo9(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
-  const longest = useMemo9(() => tree.nodes.reduce((most4, n) => Math.max(most4, n.duration), 1), [tree]);
-  const rowHeight3 = coarse.matches ? 44 : view === "timeline" ? 24 : 26;
+  const critical = useMemo8(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
+  const longest = useMemo8(() => tree.nodes.reduce((most4, n) => Math.max(most4, n.duration), 1), [tree]);
+  const rowHeight2 = coarse.matches ? 44 : view === "timeline" ? 24 : 26;
   const scores = useScores(id);
-  const [showScores, setShowScores] = useState19(false);
+  const [showScores, setShowScores] = useState17(false);
   const hits = useHits(id, find);
-  const match = useMemo9(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
-  const rows = useMemo9(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect16(() => {
+  const match = useMemo8(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
+  const rows = useMemo8(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
+  useEffect14(() => {
     performance.mark("session:shown");
   }, []);
-  const part = useMemo9(() => narrow(tree, zoomed), [tree, zoomed]);
+  const part = useMemo8(() => narrow(tree, zoomed), [tree, zoomed]);
   const pinned = readTime(params.get("t"));
   useLayoutEffect4(() => {
     needle.resting.value = pinned ?? selected?.start ?? null;
   }, [pinned, selected?.start]);
   const reading = useRef10(null);
-  const busy = useMemo9(() => view === "graph" ? busyTimes(part) : null, [part, view]);
+  const busy = useMemo8(() => view === "graph" ? busyTimes(part) : null, [part, view]);
   const timesOf = useCallback((event) => {
     const node = busy ? null : tree.byId.get(event);
     return busy?.get(event) ?? (node ? [node] : []);
   }, [tree, busy]);
   useNeedleMarks(reading, needle, useCallback((event, time2) => timesOf(event).some((r) => r.start <= time2 && time2 <= r.end), [timesOf]));
   const select = useCallback((event) => setParams({ e: event, t: null }, true), []);
-  useEffect16(() => {
+  useEffect14(() => {
     if (selectedId && !tree.byId.has(selectedId)) parts.around(selectedId);
   }, [selectedId, tree, parts.loading]);
   const toggle = (row, deep) => {
@@ -3738,8 +3108,8 @@ function Session({ tree, parts, id, view }) {
       });
     }, 60);
   }, [id]);
-  useEffect16(() => () => clearTimeout(resting.current), []);
-  useEffect16(() => {
+  useEffect14(() => () => clearTimeout(resting.current), []);
+  useEffect14(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
@@ -3792,20 +3162,20 @@ function Session({ tree, parts, id, view }) {
   const root = tree.root;
   const totals = useTotals(tree.truncated ? id : null).value;
   const errors = totals?.num_errors ?? (root.errorsBelow || (root.error ? 1 : 0));
-  const loadedCalls = useMemo9(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
+  const loadedCalls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const calls = totals?.num_model_events ?? loadedCalls;
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs22("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs22("header", { children: [
-      /* @__PURE__ */ jsx24("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx24(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx24("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs22("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx24(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs19("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs19("header", { children: [
+      /* @__PURE__ */ jsx21("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx21(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx21("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs19("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx21(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx24("span", { class: "grow" }),
-      /* @__PURE__ */ jsx24(
+      /* @__PURE__ */ jsx21("span", { class: "grow" }),
+      /* @__PURE__ */ jsx21(
         "input",
         {
           id: "find-in-session",
@@ -3820,43 +3190,43 @@ function Session({ tree, parts, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx24("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
-      /* @__PURE__ */ jsx24(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx21("a", { class: "button", href: href(["compare"], { left: id }), title: `Compare with another session (${keysOf("compare")})`, children: "Compare" }),
+      /* @__PURE__ */ jsx21(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs22("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx24("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx24("span", { children: /* @__PURE__ */ jsx24("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs22("span", { title: "Without the session itself", children: [
-        /* @__PURE__ */ jsx24("b", { children: count(countOf(tree)) }),
+    /* @__PURE__ */ jsxs19("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx21("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx21("span", { children: /* @__PURE__ */ jsx21("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs19("span", { title: "Without the session itself", children: [
+        /* @__PURE__ */ jsx21("b", { children: count(countOf(tree)) }),
         ` ${countOf(tree) === 1 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs22("span", { children: [
-        /* @__PURE__ */ jsx24("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs19("span", { children: [
+        /* @__PURE__ */ jsx21("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs22("span", { children: [
-        /* @__PURE__ */ jsx24("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs19("span", { children: [
+        /* @__PURE__ */ jsx21("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx24("span", { children: /* @__PURE__ */ jsx24("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs22("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx21("span", { children: /* @__PURE__ */ jsx21("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs19("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx21(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs22("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
-        /* @__PURE__ */ jsx24(Icon, { name: "judge", small: true }),
+      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs19("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
+        /* @__PURE__ */ jsx21(Icon, { name: "judge", small: true }),
         plural(scores.value.scores.length, "score"),
-        /* @__PURE__ */ jsx24(Icon, { name: showScores ? "up" : "down", small: true })
+        /* @__PURE__ */ jsx21(Icon, { name: showScores ? "up" : "down", small: true })
       ] }),
-      /* @__PURE__ */ jsx24("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx24(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      /* @__PURE__ */ jsx21("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx21(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    showScores && scores.value && /* @__PURE__ */ jsxs22("div", { class: "session-scores", children: [
-      /* @__PURE__ */ jsx24(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
-      scores.value.events > maxScored && /* @__PURE__ */ jsx24("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
+    showScores && scores.value && /* @__PURE__ */ jsxs19("div", { class: "session-scores", children: [
+      /* @__PURE__ */ jsx21(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
+      scores.value.events > maxScored && /* @__PURE__ */ jsx21("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
     ] }),
-    /* @__PURE__ */ jsxs22("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx24("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx24(
+    /* @__PURE__ */ jsxs19("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx21("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx21(
         "button",
         {
           role: "tab",
@@ -3878,18 +3248,18 @@ function Session({ tree, parts, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx24("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      zoomed && /* @__PURE__ */ jsxs22("button", { type: "button", class: "button plain", title: "Show the whole session", onClick: () => setZoomed(null), children: [
-        /* @__PURE__ */ jsx24(Icon, { name: "close", small: true }),
+      /* @__PURE__ */ jsx21("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      zoomed && /* @__PURE__ */ jsxs19("button", { type: "button", class: "button plain", title: "Show the whole session", onClick: () => setZoomed(null), children: [
+        /* @__PURE__ */ jsx21(Icon, { name: "close", small: true }),
         `${duration(zoomed.end - zoomed.start)} of ${duration(whole.end - whole.start)}`
       ] }),
-      /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+      /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
     ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx24(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange, onTime }),
-    /* @__PURE__ */ jsxs22("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs22(
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx21(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange, onTime }),
+    /* @__PURE__ */ jsxs19("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs19(
         "div",
         {
           class: "main",
@@ -3906,14 +3276,14 @@ function Session({ tree, parts, id, view }) {
             needle.hover.value = event && timesOf(event)[0]?.start || null;
           },
           children: [
-            needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx24(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx24("button", { class: "button", onClick: () => {
+            needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx21(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx21("button", { class: "button", onClick: () => {
               setParams({ only: null, find: null }, true);
               setZoomed(null);
-            }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx24(TreeView, { rows, rowHeight: rowHeight3, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx24(
+            }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx21(TreeView, { rows, rowHeight: rowHeight2, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx21(
               TimelineView,
               {
                 rows,
-                rowHeight: rowHeight3,
+                rowHeight: rowHeight2,
                 whole,
                 range,
                 origin: whole.start,
@@ -3929,19 +3299,19 @@ function Session({ tree, parts, id, view }) {
                 onSelect: select,
                 onToggle: toggle
               }
-            ) : view === "graph" ? /* @__PURE__ */ jsx24(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx24(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx24(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx24(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
-            (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs22("div", { class: "foot", role: "status", children: [
+            ) : view === "graph" ? /* @__PURE__ */ jsx21(GraphView, { tree: part, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx21(TrajectoryView, { tree: part, selected: selectedId, needle, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx21(Thread, { tree: part, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx21(Steps, { tree, range: zoomed, selected: selectedId, onVisible, onSelect: select }),
+            (needsRows || zoomed || tree.truncated || parts.problem) && /* @__PURE__ */ jsxs19("div", { class: "foot", role: "status", children: [
               match && needsRows ? `${plural(rows.filter((r) => !r.grey && r.node !== tree.root).length, "event")} of ${count(loadedOf(tree))} match` : zoomed ? `${plural(loadedOf(part), "event")} of ${count(loadedOf(tree))} in this time` : `${count(loadedOf(tree))} of ${plural(countOf(tree), "event")}`,
-              tree.truncated && /* @__PURE__ */ jsx24(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
-              parts.problem && /* @__PURE__ */ jsx24("span", { class: "bad", children: parts.problem.message }),
-              parts.problem && /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
-              find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx24("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx24("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx24("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
-              rows.some((r) => r.group) && /* @__PURE__ */ jsx24("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+              tree.truncated && /* @__PURE__ */ jsx21(Part, { tree, parts, match: match !== null && needsRows, search: searchOf(id, only, find) }),
+              parts.problem && /* @__PURE__ */ jsx21("span", { class: "bad", children: parts.problem.message }),
+              parts.problem && /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain", onClick: parts.problem.retry, children: "Try again" }),
+              find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx21("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx21("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx21("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
+              rows.some((r) => r.group) && /* @__PURE__ */ jsx21("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
             ] })
           ]
         }
       ),
-      selected && /* @__PURE__ */ jsx24(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
+      selected && /* @__PURE__ */ jsx21(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
     ] })
   ] });
 }
@@ -3968,22 +3338,22 @@ function searchOf(session, only, find) {
 function Part({ tree, parts, match, search }) {
   const left = countOf(tree) - loadedOf(tree);
   const full = tree.nodes.length + partRows > maxLoaded;
-  return /* @__PURE__ */ jsxs22(Fragment14, { children: [
-    /* @__PURE__ */ jsx24("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
-    match && search && /* @__PURE__ */ jsx24("a", { href: search, children: "Search all of them" }),
-    full ? /* @__PURE__ */ jsx24("span", { class: "faint", children: `at most ${count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest` }) : /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain", disabled: parts.loading, onClick: () => {
+  return /* @__PURE__ */ jsxs19(Fragment10, { children: [
+    /* @__PURE__ */ jsx21("span", { children: `${plural(left, "event")} not loaded${match ? ", and not looked at" : ""}` }),
+    match && search && /* @__PURE__ */ jsx21("a", { href: search, children: "Search all of them" }),
+    full ? /* @__PURE__ */ jsx21("span", { class: "faint", children: `at most ${count(maxLoaded)} are kept: what is opened takes the place of what was not looked at for longest` }) : /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain", disabled: parts.loading, onClick: () => {
       const gap = firstGap(tree, partRows);
       if (gap) parts.fill(gap);
     }, children: parts.loading ? "Loading…" : `Load ${count(Math.min(left, partRows))} more` })
   ] });
 }
-var maxHits2 = 1e3;
+var maxHits = 1e3;
 function useHits(session, find) {
   const word = useRested(find.trim(), 250);
   const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal3) => {
     const answer = await searchFields(["event_id"], [], {
       filters: [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }],
-      limit: maxHits2
+      limit: maxHits
     }, signal3);
     return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
   });
@@ -4006,40 +3376,40 @@ function matcher(only, find, range, hits) {
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 function Steps({ tree, range, selected, onVisible, onSelect }) {
-  const all = useMemo9(() => transcript(tree), [tree]);
-  const steps = useMemo9(() => range ? all.filter((s) => overlaps(s.node, range)) : all, [all, range]);
-  if (all.length > 0 && steps.length === 0) return /* @__PURE__ */ jsx24(Empty, { title: "No steps in this time" });
-  if (steps.length === 0) return /* @__PURE__ */ jsx24(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx24("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx24(TranscriptView, { steps, hidden: loadedOf(tree) - all.length, selected, preview: previewOf, onVisible, onSelect });
+  const all = useMemo8(() => transcript(tree), [tree]);
+  const steps = useMemo8(() => range ? all.filter((s) => overlaps(s.node, range)) : all, [all, range]);
+  if (all.length > 0 && steps.length === 0) return /* @__PURE__ */ jsx21(Empty, { title: "No steps in this time" });
+  if (steps.length === 0) return /* @__PURE__ */ jsx21(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx21("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx21(TranscriptView, { steps, hidden: loadedOf(tree) - all.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
-  const [upTo, setUpTo] = useState19(threadPage);
-  const calls = useMemo9(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
+  const [upTo, setUpTo] = useState17(threadPage);
+  const calls = useMemo8(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal3) => {
     const events = [];
     for (let i = 0; i < wanted.length; i += 8) events.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal3))));
     return thread(events);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx24(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx24("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx24(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs22("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx24("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx24("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs22("div", { "data-event": item.event, class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx24("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx24(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx21(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx21("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx21(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs19("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx21("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx21("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs19("div", { "data-event": item.event, class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx21("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx21(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx24("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx21("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
 function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const rested = useRested(node.id, 80);
   const event = useLoaded(rested, (signal3) => readEvent(rested, signal3));
-  const [width, setWidth] = useState19(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
+  const [width, setWidth] = useState17(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
   const scroll = useRef10(null);
-  useEffect16(() => {
+  useEffect14(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
@@ -4050,13 +3420,13 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const previous = beside(rows, node.id, -1);
   const next = beside(rows, node.id, 1);
   const current = event.value?.event_id === node.id ? event.value : null;
-  useEffect16(() => markWords(scroll.current, find), [current, find]);
+  useEffect14(() => markWords(scroll.current, find), [current, find]);
   const judge = (metric) => {
     const score2 = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
     return score2 ? judgeOf(score2) : null;
   };
-  return /* @__PURE__ */ jsxs22(Fragment14, { children: [
-    /* @__PURE__ */ jsx24(
+  return /* @__PURE__ */ jsxs19(Fragment10, { children: [
+    /* @__PURE__ */ jsx21(
       "button",
       {
         type: "button",
@@ -4080,23 +3450,23 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs22("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs22("header", { children: [
-        /* @__PURE__ */ jsx24(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain icon", disabled: !previous || previous.node === node, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(previous.node.id), children: /* @__PURE__ */ jsx24(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain icon", disabled: !next || next.node === node, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(next.node.id), children: /* @__PURE__ */ jsx24(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx24(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx24("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx24(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs19("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs19("header", { children: [
+        /* @__PURE__ */ jsx21(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain icon", disabled: !previous || previous.node === node, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(previous.node.id), children: /* @__PURE__ */ jsx21(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain icon", disabled: !next || next.node === node, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(next.node.id), children: /* @__PURE__ */ jsx21(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx21(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx21("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx21(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs22("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx24("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx24(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs22(Fragment14, { children: [
-          /* @__PURE__ */ jsx24(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs19("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx21("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx21(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs19(Fragment10, { children: [
+          /* @__PURE__ */ jsx21(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
             onChange();
           } }),
-          /* @__PURE__ */ jsx24(
+          /* @__PURE__ */ jsx21(
             EventView,
             {
               event: current,
@@ -4104,7 +3474,8 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
               field: (name, signal3) => readField(current.event_id, name, signal3),
               onFilter: (field, value2, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value: value2 }) }))
             }
-          )
+          ),
+          /* @__PURE__ */ jsx21(Comments, { event: node.id, onChange: () => forget(node.id) }, node.id)
         ] }) : null
       ] })
     ] })
@@ -4112,40 +3483,40 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect17, useMemo as useMemo11, useRef as useRef11, useState as useState21 } from "./lib.js";
+import { useEffect as useEffect15, useMemo as useMemo10, useRef as useRef11, useState as useState19 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo10, useState as useState20 } from "./lib.js";
-import { jsx as jsx25, jsxs as jsxs23 } from "./lib.js";
+import { useMemo as useMemo9, useState as useState18 } from "./lib.js";
+import { jsx as jsx22, jsxs as jsxs20 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState20(0);
+  const [, redraw] = useState18(0);
   const tree = useLoaded(rested, async (signal3) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal3 })));
   const current = tree.value?.root.id === id ? tree.value : null;
-  const steps = useMemo10(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs23("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs23("header", { children: [
-      /* @__PURE__ */ jsx25(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx25("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx25("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx25(Icon, { name: "close", small: true }) })
+  const steps = useMemo9(() => current ? transcript(current) : [], [current]);
+  return /* @__PURE__ */ jsxs20("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs20("header", { children: [
+      /* @__PURE__ */ jsx22(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx22("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx22("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx22(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs23("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx25("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx25("b", { children: duration(row.duration) }),
-      row.state === "running" && /* @__PURE__ */ jsx25("span", { class: "chip running", children: "running" }),
-      /* @__PURE__ */ jsx25("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs23("span", { children: [
+    row && /* @__PURE__ */ jsxs20("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx22("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx22("b", { children: duration(row.duration) }),
+      row.state === "running" && /* @__PURE__ */ jsx22("span", { class: "chip running", children: "running" }),
+      /* @__PURE__ */ jsx22("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs20("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx25("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx25("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx22("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx22("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx25("p", { class: "foot", children: `The upper levels of ${plural(countOf(current), "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx25("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx25(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx25(
+    current?.truncated && /* @__PURE__ */ jsx22("p", { class: "foot", children: `The upper levels of ${plural(countOf(current), "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx22("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx22(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx22(
       TranscriptView,
       {
         steps,
@@ -4162,8 +3533,8 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment15, jsx as jsx26, jsxs as jsxs24 } from "./lib.js";
-var pageSize3 = 100;
+import { Fragment as Fragment11, jsx as jsx23, jsxs as jsxs21 } from "./lib.js";
+var pageSize2 = 100;
 var liveGap = 1e3;
 var liveEvery = 2e3;
 var empty = { key: "", rows: [], cursor: null, total: null, took: 0 };
@@ -4175,13 +3546,13 @@ function SessionsPage() {
   const ascending = params.get("order") === "asc";
   const live = params.get("live") === "1";
   const selected = params.get("s");
-  const compiled = useMemo11(() => compile(query, "sessions"), [query]);
+  const compiled = useMemo10(() => compile(query, "sessions"), [query]);
   const key = JSON.stringify([query, range, sort, ascending]);
-  const [state, setState] = useState21(empty);
-  const [error, setError] = useState21(null);
-  const [loading, setLoading] = useState21(true);
-  const [fresh, setFresh] = useState21(/* @__PURE__ */ new Set());
-  const [turn, setTurn] = useState21(0);
+  const [state, setState] = useState19(empty);
+  const [error, setError] = useState19(null);
+  const [loading, setLoading] = useState19(true);
+  const [fresh, setFresh] = useState19(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState19(0);
   const stop = useRef11(null);
   const fields = useFields("sessions");
   const current = useRef11(state);
@@ -4192,11 +3563,11 @@ function SessionsPage() {
     dateRange: dateRange(range),
     sort,
     order: ascending ? "asc" : "desc",
-    limit: pageSize3,
+    limit: pageSize2,
     ...extra
   });
   const ask = (extra, signal3) => searchSessions(body(extra), signal3);
-  useEffect17(() => {
+  useEffect15(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -4217,7 +3588,7 @@ function SessionsPage() {
     return () => mine.abort();
   }, [key, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect17(() => {
+  useEffect15(() => {
     if (!isLive || compiled.problem) return;
     const mine = new AbortController();
     const read = async () => {
@@ -4258,11 +3629,11 @@ function SessionsPage() {
     );
   };
   const rows = state.rows;
-  useEffect17(() => rememberList(rows.map((r) => r.session_id)), [rows]);
+  useEffect15(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
-  const open2 = (id) => go(href(["session", id]));
-  useEffect17(() => addCommands([
+  const open = (id) => go(href(["session", id]));
+  useEffect15(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -4272,7 +3643,7 @@ function SessionsPage() {
       if (r) select(r.session_id);
     } },
     { id: "open", keys: ["enter"], label: "Open the session", group: "List", run: () => {
-      if (selected) open2(selected);
+      if (selected) open(selected);
     } },
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "live", keys: ["l"], label: "Live", group: "List", run: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true) },
@@ -4286,30 +3657,30 @@ function SessionsPage() {
   ]), [rows, at, selected, query, live, loading]);
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
-  const metricNames = useMemo11(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo10(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx26("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => /* @__PURE__ */ jsxs24(Fragment15, { children: [
-      /* @__PURE__ */ jsx26(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs24("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => /* @__PURE__ */ jsx23("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => /* @__PURE__ */ jsxs21(Fragment11, { children: [
+      /* @__PURE__ */ jsx23(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs21("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx23(Icon, { name: "alert", small: true }),
         r.num_errors
       ] }),
-      r.state === "running" && /* @__PURE__ */ jsx26("span", { class: "chip running", title: "An event of it has begun and not ended", children: "running" })
+      r.state === "running" && /* @__PURE__ */ jsx23("span", { class: "chip running", title: "An event of it has begun and not ended", children: "running" })
     ] }) },
-    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx26("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx26("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx26("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx26(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) },
+    { id: "input", label: "Input", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx23("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: 2, cell: (r) => /* @__PURE__ */ jsx23("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx23("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx23(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
     { id: "tool_events", label: "Tool calls", width: 92, right: true, sort: "tool_events", cell: (r) => count(r.num_tool_events) },
-    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => /* @__PURE__ */ jsx26(Value, { text: r.state, onPick: pick("state", r.state) }) },
-    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx26("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx26(Value, { text: r.source, onPick: pick("source", r.source) }) },
-    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx26(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx26("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx26("span", { class: "faint", children: "–" }) }
+    { id: "state", label: "State", width: 90, sort: "state", cell: (r) => /* @__PURE__ */ jsx23(Value, { text: r.state, onPick: pick("state", r.state) }) },
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx23("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx23(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx23(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx23("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "–" }) }
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
@@ -4324,39 +3695,39 @@ function SessionsPage() {
     } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs24("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs24("header", { children: [
-      /* @__PURE__ */ jsx26("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx26(ViewsMenu, { of: "sessions" }),
-      /* @__PURE__ */ jsx26("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs24("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx26(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs21("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs21("header", { children: [
+      /* @__PURE__ */ jsx23("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx23(ViewsMenu, { of: "sessions" }),
+      /* @__PURE__ */ jsx23("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs21("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx23(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
       menu,
-      /* @__PURE__ */ jsx26(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, search: () => body({}), pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx23(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, search: () => body({}), pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs24("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx26("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx26(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx26(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx26(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs21("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx23("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx23(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx23(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx23(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx26(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs24("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx26(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs24("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx26("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx26(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs24(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx26("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs24("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx26("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx26("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx26("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx23(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...withoutTotals(compiled.filters)], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs21("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx23(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs21("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx23("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx23(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs21(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx23("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs21("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx23("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx23("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx23("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs24(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx26("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx26("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx26(
+        ] }) : /* @__PURE__ */ jsxs21(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx23("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx23("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx23(
           Table,
           {
             label: "Sessions",
@@ -4370,28 +3741,28 @@ function SessionsPage() {
             sort: { by: sort, ascending },
             onSort: (by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null, live: null }),
             onSelect: select,
-            onOpen: open2,
+            onOpen: open,
             onEnd: more,
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs24("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx26("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx26("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs24("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx26(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs21("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx23("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx23("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs21("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx23(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx26("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx23("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx26(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx23(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
 
 // pages/start.tsx
-import { useEffect as useEffect18, useMemo as useMemo12, useState as useState22 } from "./lib.js";
+import { useEffect as useEffect16, useMemo as useMemo11, useState as useState20 } from "./lib.js";
 
 // model/refusals.ts
 var questions = /\/(search|export|otlp|values|previews|login|logout|run|next|library)$/;
@@ -4578,53 +3949,53 @@ service:
 }
 
 // parts/refusals.tsx
-import { jsx as jsx27, jsxs as jsxs25 } from "./lib.js";
+import { jsx as jsx24, jsxs as jsxs22 } from "./lib.js";
 var most3 = 5;
 function Refusals({ list, address }) {
   if (list.length === 0) return null;
-  return /* @__PURE__ */ jsxs25("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
-    /* @__PURE__ */ jsxs25("p", { role: "status", children: [
-      /* @__PURE__ */ jsx27(Icon, { name: "alert", tint: "bad" }),
-      /* @__PURE__ */ jsx27("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
+  return /* @__PURE__ */ jsxs22("section", { class: "notice bad refusals", "aria-label": "Refused requests", children: [
+    /* @__PURE__ */ jsxs22("p", { role: "status", children: [
+      /* @__PURE__ */ jsx24(Icon, { name: "alert", tint: "bad" }),
+      /* @__PURE__ */ jsx24("strong", { children: `${plural(list.length, "attempt")} to send ${list.length === 1 ? "was" : "were"} refused` })
     ] }),
-    /* @__PURE__ */ jsx27("ul", { children: list.slice(0, most3).map((r) => /* @__PURE__ */ jsxs25("li", { children: [
-      /* @__PURE__ */ jsxs25("div", { class: "refusal-line", children: [
-        /* @__PURE__ */ jsx27("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
-        /* @__PURE__ */ jsx27("code", { children: `${r.method} ${r.path}` }),
-        r.key_prefix && /* @__PURE__ */ jsxs25("span", { class: "faint", children: [
+    /* @__PURE__ */ jsx24("ul", { children: list.slice(0, most3).map((r) => /* @__PURE__ */ jsxs22("li", { children: [
+      /* @__PURE__ */ jsxs22("div", { class: "refusal-line", children: [
+        /* @__PURE__ */ jsx24("time", { dateTime: r.time, class: "faint", title: time(Date.parse(r.time)), children: time(Date.parse(r.time)).slice(11, 19) }),
+        /* @__PURE__ */ jsx24("code", { children: `${r.method} ${r.path}` }),
+        r.key_prefix && /* @__PURE__ */ jsxs22("span", { class: "faint", children: [
           "key ",
-          /* @__PURE__ */ jsx27("code", { children: `${r.key_prefix}…` })
+          /* @__PURE__ */ jsx24("code", { children: `${r.key_prefix}…` })
         ] }),
-        r.count > 1 && /* @__PURE__ */ jsx27("span", { class: "chip", children: `${count(r.count)} times` })
+        r.count > 1 && /* @__PURE__ */ jsx24("span", { class: "chip", children: `${count(r.count)} times` })
       ] }),
-      /* @__PURE__ */ jsx27("div", { children: /* @__PURE__ */ jsx27("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
-      /* @__PURE__ */ jsx27("div", { children: cure(r, address) })
+      /* @__PURE__ */ jsx24("div", { children: /* @__PURE__ */ jsx24("span", { class: "bad", children: `${r.status} ${r.message}` }) }),
+      /* @__PURE__ */ jsx24("div", { children: cure(r, address) })
     ] }, `${r.method} ${r.path} ${r.status} ${r.message} ${r.key_prefix}`)) }),
-    list.length > most3 && /* @__PURE__ */ jsx27("p", { class: "faint", children: `${count(list.length - most3)} more are not shown.` })
+    list.length > most3 && /* @__PURE__ */ jsx24("p", { class: "faint", children: `${count(list.length - most3)} more are not shown.` })
   ] });
 }
 
 // pages/start.tsx
-import { Fragment as Fragment16, jsx as jsx28, jsxs as jsxs26 } from "./lib.js";
+import { Fragment as Fragment12, jsx as jsx25, jsxs as jsxs23 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 var refusalsEvery = 3;
 var refusedBefore = 10 * 6e4;
 var isSample = { field: "source", operator: "is", value: "sample" };
 function StartPage() {
-  const [key, setKey] = useState22(null);
-  const [problem, setProblem] = useState22("");
-  const [chosen, setChosen] = useState22("agent");
-  const [found, setFound] = useState22(null);
-  const [busy, setBusy] = useState22(null);
-  const [refused, setRefused] = useState22([]);
-  const opened = useMemo12(() => Date.now(), []);
+  const [key, setKey] = useState20(null);
+  const [problem, setProblem] = useState20("");
+  const [chosen, setChosen] = useState20("agent");
+  const [found, setFound] = useState20(null);
+  const [busy, setBusy] = useState20(null);
+  const [refused, setRefused] = useState20([]);
+  const opened = useMemo11(() => Date.now(), []);
   const ports = listeners(me.value?.addresses ?? [], serverAddress());
   const grpc = ports.find((p) => p.name.endsWith("gRPC"))?.url;
-  const list = useMemo12(() => snippets(serverAddress(), key ?? placeholder, grpc), [key, grpc]);
+  const list = useMemo11(() => snippets(serverAddress(), key ?? placeholder, grpc), [key, grpc]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect18(() => {
+  useEffect16(() => {
     const stop = new AbortController();
     let timer = 0;
     let looks = 0;
@@ -4651,7 +4022,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect18(() => {
+  useEffect16(() => {
     if (!found || busy !== false) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -4665,59 +4036,59 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs26("div", { class: "page", children: [
-    /* @__PURE__ */ jsx28("header", { children: /* @__PURE__ */ jsx28("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs26("div", { class: "start", children: [
-      /* @__PURE__ */ jsx28("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs26(Fragment16, { children: [
-        /* @__PURE__ */ jsx28(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx28("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
-        busy !== false && /* @__PURE__ */ jsx28("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
-      ] }) : /* @__PURE__ */ jsxs26(Fragment16, { children: [
-        /* @__PURE__ */ jsx28("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs26("span", { children: [
+  return /* @__PURE__ */ jsxs23("div", { class: "page", children: [
+    /* @__PURE__ */ jsx25("header", { children: /* @__PURE__ */ jsx25("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs23("div", { class: "start", children: [
+      /* @__PURE__ */ jsx25("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs23(Fragment12, { children: [
+        /* @__PURE__ */ jsx25(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx25("span", { class: "ellipsis", children: `“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}` }),
+        busy !== false && /* @__PURE__ */ jsx25("a", { class: "button primary", href: href(["session", found.id]), children: "Open it" })
+      ] }) : /* @__PURE__ */ jsxs23(Fragment12, { children: [
+        /* @__PURE__ */ jsx25("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs23("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx28("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx25("code", { children: serverAddress() })
         ] })
       ] }) }),
-      !found && /* @__PURE__ */ jsx28(Refusals, { list: refused, address: serverAddress() }),
-      key === null ? /* @__PURE__ */ jsxs26("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx28("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx28("p", { class: "form-end", children: /* @__PURE__ */ jsx28("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx28("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs26("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx28("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs26("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx28("code", { class: "grow ellipsis", children: key }),
-          /* @__PURE__ */ jsx28(Copy, { text: key, label: "Copy the key" })
+      !found && /* @__PURE__ */ jsx25(Refusals, { list: refused, address: serverAddress() }),
+      key === null ? /* @__PURE__ */ jsxs23("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx25("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx25("p", { class: "form-end", children: /* @__PURE__ */ jsx25("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx25("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs23("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx25("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs23("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx25("code", { class: "grow ellipsis", children: key }),
+          /* @__PURE__ */ jsx25(Copy, { text: key, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs26("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs26("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx28("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx28("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx28("span", { class: "grow" }),
-          /* @__PURE__ */ jsx28(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs23("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs23("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx25("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx25("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx25("span", { class: "grow" }),
+          /* @__PURE__ */ jsx25(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx28("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx28("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx25("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx25("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx28(Samples, {}),
-      /* @__PURE__ */ jsxs26("dl", { class: "addresses", children: [
-        /* @__PURE__ */ jsxs26("div", { children: [
-          /* @__PURE__ */ jsx28("dt", { children: "API, pages and OTLP over HTTP" }),
-          /* @__PURE__ */ jsxs26("dd", { children: [
-            /* @__PURE__ */ jsx28("code", { children: serverAddress() }),
-            /* @__PURE__ */ jsx28(Copy, { text: serverAddress(), label: "Copy this address", plain: true })
+      /* @__PURE__ */ jsx25(Samples, {}),
+      /* @__PURE__ */ jsxs23("dl", { class: "addresses", children: [
+        /* @__PURE__ */ jsxs23("div", { children: [
+          /* @__PURE__ */ jsx25("dt", { children: "API, pages and OTLP over HTTP" }),
+          /* @__PURE__ */ jsxs23("dd", { children: [
+            /* @__PURE__ */ jsx25("code", { children: serverAddress() }),
+            /* @__PURE__ */ jsx25(Copy, { text: serverAddress(), label: "Copy this address", plain: true })
           ] })
         ] }),
-        ports.map((p) => /* @__PURE__ */ jsxs26("div", { children: [
-          /* @__PURE__ */ jsx28("dt", { children: p.name }),
-          /* @__PURE__ */ jsxs26("dd", { children: [
-            /* @__PURE__ */ jsx28("code", { children: p.url }),
-            /* @__PURE__ */ jsx28(Copy, { text: p.url, label: `Copy the address of ${p.name}`, plain: true }),
-            p.local && /* @__PURE__ */ jsx28("span", { class: "secondary", children: "on the server’s machine only" })
+        ports.map((p) => /* @__PURE__ */ jsxs23("div", { children: [
+          /* @__PURE__ */ jsx25("dt", { children: p.name }),
+          /* @__PURE__ */ jsxs23("dd", { children: [
+            /* @__PURE__ */ jsx25("code", { children: p.url }),
+            /* @__PURE__ */ jsx25(Copy, { text: p.url, label: `Copy the address of ${p.name}`, plain: true }),
+            p.local && /* @__PURE__ */ jsx25("span", { class: "secondary", children: "on the server’s machine only" })
           ] })
         ] }, p.url))
       ] }),
-      /* @__PURE__ */ jsx28("p", { class: "secondary", children: "Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx25("p", { class: "secondary", children: "Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -4725,10 +4096,10 @@ function Samples() {
   const scope = me.value?.scope;
   const mayLoad = scope !== void 0 && scope !== "read";
   const mayRemove = scope === "full" || scope === "admin";
-  const [there, setThere] = useState22(null);
-  const [busy, setBusy] = useState22(false);
-  const [problem, setProblem] = useState22("");
-  useEffect18(() => {
+  const [there, setThere] = useState20(null);
+  const [busy, setBusy] = useState20(false);
+  const [problem, setProblem] = useState20("");
+  useEffect16(() => {
     const stop = new AbortController();
     searchSessions({ limit: 1, filters: [isSample] }, stop.signal).then(
       (page) => setThere(page.sessions.length > 0),
@@ -4751,73 +4122,74 @@ function Samples() {
     setBusy(false);
   };
   if (there === null || !there && !mayLoad) return null;
-  return /* @__PURE__ */ jsxs26("div", { class: "notice samples", children: [
-    /* @__PURE__ */ jsx28("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
-    /* @__PURE__ */ jsxs26("p", { class: "form-end", children: [
-      there && /* @__PURE__ */ jsx28("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
-      there ? mayRemove && /* @__PURE__ */ jsx28("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx28("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
+  return /* @__PURE__ */ jsxs23("div", { class: "notice samples", children: [
+    /* @__PURE__ */ jsx25("p", { role: "status", children: there ? "The sample sessions are in this project." : "Nothing to send yet? Five sample sessions show a chat with tools, a question over documents, an agent with an error, a judged answer, and several agents at work." }),
+    /* @__PURE__ */ jsxs23("p", { class: "form-end", children: [
+      there && /* @__PURE__ */ jsx25("a", { class: "button primary", href: href(["sessions"], { q: "source:sample", range: "all" }), children: "Look at them" }),
+      there ? mayRemove && /* @__PURE__ */ jsx25("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("DELETE", false), children: "Remove the samples" }) : /* @__PURE__ */ jsx25("button", { type: "button", class: "button", disabled: busy, onClick: () => void act("POST", true), children: "Load sample sessions" })
     ] }),
-    problem && /* @__PURE__ */ jsx28("p", { class: "bad", role: "alert", children: problem })
+    problem && /* @__PURE__ */ jsx25("p", { class: "bad", role: "alert", children: problem })
   ] });
 }
 
 // routes.tsx
 var later = {
-  charts: { title: "Chart", load: () => import("./builder-6IJ7BVQB.js") },
-  dashboards: { title: "Dashboards", load: () => import("./boards-MHKL3L4F.js") },
-  metrics: { title: "Metrics", load: () => import("./metrics-WRO2FKNA.js") },
-  datasets: { title: "Datasets", load: () => import("./page-C42UNF6I.js") },
-  compare: { title: "Compare", load: () => import("./compare-FNQSH7UO.js") },
-  settings: { title: "Settings", load: () => import("./settings-C2J67AUC.js") }
+  charts: { title: "Chart", load: () => import("./builder-2V7G7CMJ.js") },
+  dashboards: { title: "Dashboards", load: () => import("./boards-4OKJFQCW.js") },
+  metrics: { title: "Metrics", load: () => import("./metrics-RXFRQZQA.js") },
+  datasets: { title: "Datasets", load: () => import("./page-25TG6XO6.js") },
+  compare: { title: "Compare", load: () => import("./compare-JKDI53EV.js") },
+  settings: { title: "Settings", load: () => import("./settings-2U3T4U4L.js") },
+  queues: { title: "Queues", load: () => import("./queues-YXROIHPQ.js") }
 };
 
 // main.tsx
-import { jsx as jsx29 } from "./lib.js";
+import { jsx as jsx26 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect19(() => {
+  useEffect17(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code === null && projectGone.value) return /* @__PURE__ */ jsx29(GonePage, {});
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx29(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx29(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code === null && projectGone.value) return /* @__PURE__ */ jsx26(GonePage, {});
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx26(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx26(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx29(Shell, { children: /* @__PURE__ */ jsx29(Page, { path }, utc.value ? "UTC" : "own zone") });
+  return /* @__PURE__ */ jsx26(Shell, { children: /* @__PURE__ */ jsx26(Page, { path }, utc.value ? "UTC" : "own zone") });
 }
 function Page({ path }) {
   const [place2, id] = path[0] === "sessions" && path[1] ? ["session", path[1]] : path;
   const project = me.value?.project.name ?? "";
   const opened = place2 !== void 0 && Object.hasOwn(later, place2) ? place2 : null;
-  useEffect19(() => {
+  useEffect17(() => {
     document.title = `${titles[place2 ?? ""] ?? later[opened ?? ""]?.title ?? "Session"} · ${project} · Spangrove`;
   }, [place2, project]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx29(Home, {});
+      return /* @__PURE__ */ jsx26(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx29(SessionsPage, {});
+      return /* @__PURE__ */ jsx26(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx29(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx26(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx29(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx26(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx29(StartPage, {});
+      return /* @__PURE__ */ jsx26(StartPage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx29(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx26(SessionPage, { id }, id);
   }
-  if (opened) return /* @__PURE__ */ jsx29(Later, { place: opened, path: path.slice(1) }, opened);
-  return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx29("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  if (opened) return /* @__PURE__ */ jsx26(Later, { place: opened, path: path.slice(1) }, opened);
+  return /* @__PURE__ */ jsx26("div", { class: "page", children: /* @__PURE__ */ jsx26(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx26("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
 function Later({ place: place2, path }) {
   const loaded = useLoaded(place2, () => later[place2].load());
-  if (loaded.error) return /* @__PURE__ */ jsx29(Problem, { error: new Error("The page could not be loaded. The server may have been updated, or cannot be reached."), retry: () => location.reload() });
-  if (!loaded.value) return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx29(loaded.value.Page, { path });
+  if (loaded.error) return /* @__PURE__ */ jsx26(Problem, { error: new Error("The page could not be loaded. The server may have been updated, or cannot be reached."), retry: () => location.reload() });
+  if (!loaded.value) return /* @__PURE__ */ jsx26("div", { class: "page", children: /* @__PURE__ */ jsx26("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx26(loaded.value.Page, { path });
 }
 function Home() {
-  useEffect19(() => {
+  useEffect17(() => {
     searchSessions({ limit: 1 }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
@@ -4826,4 +4198,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx29(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx26(App, {}), document.getElementById("app"));

@@ -14,4 +14,5 @@ export const later: Record<string, Page> = {
   datasets: { title: "Datasets", load: () => import("./pages/datasets/page.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
+  queues: { title: "Queues", load: () => import("./pages/queues.tsx") },
 };

@@ -25,6 +25,7 @@ export const groups: { label: string; places: Place[] }[] = [
     places: [
       { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
       { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" },
+      { path: "queues", label: "Queues", icon: "queue", keys: "g q" },
     ],
   },
   {

@@ -14,6 +14,7 @@ import { countOf } from "../model/tree.ts";
 import { me } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { AddToQueue } from "./addtoqueue.tsx";
 
 interface Props {
   event: Event;
@@ -22,7 +23,7 @@ interface Props {
 }
 
 export function Annotate({ event, session, onChange }: Props) {
-  const [dialog, setDialog] = useState<"dataset" | "delete" | "comment" | "metric" | null>(null);
+  const [dialog, setDialog] = useState<"dataset" | "queue" | "delete" | "comment" | "metric" | null>(null);
   const [problem, setProblem] = useState("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
@@ -37,6 +38,7 @@ export function Annotate({ event, session, onChange }: Props) {
   };
   useEffect(() => addCommands(!may ? [] : [
     { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
+    { id: "to-queue", keys: ["q"], label: "Add to a queue", group: "Event", run: () => setDialog("queue") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") },
   ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
@@ -48,6 +50,7 @@ export function Annotate({ event, session, onChange }: Props) {
           <button type="button" class="button plain icon" aria-pressed={rating === false} title="Bad" aria-label="Bad" onClick={() => void rate(false)}><Icon name="thumbDown" small /></button>
           <button type="button" class="button plain" onClick={() => setDialog("comment")}>Comment</button>
           <button type="button" class="button plain" onClick={() => setDialog("dataset")}><Icon name="dataset" small />Add to dataset</button>
+          <button type="button" class="button plain" onClick={() => setDialog("queue")}><Icon name="queue" small />Add to queue</button>
           <button type="button" class="button plain" onClick={() => setDialog("metric")}><Icon name="judge" small />Run a metric</button>
         </>
       )}
@@ -58,6 +61,7 @@ export function Annotate({ event, session, onChange }: Props) {
       {may && <button type="button" class="button plain icon danger" title="Delete" aria-label="Delete" onClick={() => setDialog("delete")}><Icon name="trash" small /></button>}
       {problem && <p class="bad" role="alert">{problem}</p>}
       {dialog === "dataset" && <AddToDataset event={event} onClose={() => setDialog(null)} />}
+      {dialog === "queue" && <AddToQueue events={[event.event_id]} onClose={() => setDialog(null)} />}
       {dialog === "metric" && <RunMetric event={event} onClose={() => setDialog(null)} onChange={onChange} />}
       {dialog === "comment" && <Comment event={event} onClose={() => setDialog(null)} onChange={onChange} />}
       {dialog === "delete" && <Delete event={event} session={session} onClose={() => setDialog(null)} />}

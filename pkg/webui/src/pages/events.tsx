@@ -18,6 +18,7 @@ import { Icon, TypeIcon } from "../parts/icon.tsx";
 import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range.tsx";
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Annotate } from "./annotate.tsx";
+import { Comments } from "./comments.tsx";
 import { useFields, valuesOf } from "./completion.ts";
 import { Histogram } from "./histogram.tsx";
 import { ViewsMenu } from "./views.tsx";
@@ -131,7 +132,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard: Column<Row>[] = [
     { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}<Commented id={r.event_id} /></> },
     { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
     { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
@@ -205,6 +206,12 @@ export function EventsPage({ completions }: { completions: boolean }) {
   );
 }
 
+/** How many comments are on an event, if its preview has come. */
+function Commented({ id }: { id: string }) {
+  const n = previewOf(id)?.comments;
+  return n ? <span class="chip" title={format.plural(n, "comment")}><Icon name="comment" small />{n}</span> : null;
+}
+
 function Peek({ id, row, onClose, onOpen, onFilter }: { id: string; row: Row | null; onClose: () => void; onOpen: () => void; onFilter: (field: string, value: string, exclude: boolean) => void }) {
   const rested = useRested(id, 80);
   const event = useLoaded(rested, (signal) => readEvent(rested, signal));
@@ -222,6 +229,7 @@ function Peek({ id, row, onClose, onOpen, onFilter }: { id: string; row: Row | n
           <>
             <Annotate event={current} session={current.session_id} onChange={() => { forget(id); event.reload(); }} />
             <EventView event={current} field={(name, signal) => readField(id, name, signal)} onFilter={onFilter} />
+            <Comments key={id} event={id} />
           </>
         )}
       </div>

@@ -27,6 +27,7 @@ import { TimelineView } from "../parts/timelineview.tsx";
 import { TranscriptView } from "../parts/transcriptview.tsx";
 import { TreeView } from "../parts/treeview.tsx";
 import { Annotate } from "./annotate.tsx";
+import { Comments } from "./comments.tsx";
 import { neighbour } from "./listview.tsx";
 import { judgeOf, maxScored, shownScore, useScores, type SessionScores } from "./sessionscores.ts";
 import { maxLoaded, partRows, useTree, type TreeParts } from "./sessiontree.ts";
@@ -444,6 +445,7 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
               <Annotate event={current} session={session} onChange={() => { forget(node.id); event.reload(); onChange(); }} />
               <EventView event={current} judge={judge} field={(name, signal) => readField(current.event_id, name, signal)}
                 onFilter={(field, value, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value }) }))} />
+              <Comments key={node.id} event={node.id} onChange={() => forget(node.id)} />
             </>
           ) : null}
         </div>

@@ -38,6 +38,8 @@ const paths = {
   chart: "M4 4v16h16 M8 16v-5 M12 16V8 M16 16v-3",
   reload: "M20 11a8 8 0 1 0-2.3 6.3 M20 4v7h-7",
   more: "M5 12h.01 M12 12h.01 M19 12h.01",
+  queue: "M3 5h12 M3 12h8 M3 19h8 M15 16l2.5 2.5L22 13",
+  comment: "M4 5h16v11H9l-5 4z",
   project: "M12 3 3 8l9 5 9-5z M3 12.5l9 5 9-5 M3 17l9 5 9-5",
 } as const;
 

@@ -4,19 +4,21 @@ import {
   readTree
 } from "./chunk-HIDF3LDJ.js";
 import {
+  searchSessions
+} from "./chunk-HGCVEXST.js";
+import {
   loadPreviews,
   previewOf,
-  readEvent,
-  searchSessions
-} from "./chunk-3HMXXKPE.js";
+  readEvent
+} from "./chunk-CHFGIE67.js";
 import {
   TextDiff,
   align
-} from "./chunk-IV2K2HLA.js";
+} from "./chunk-BYTW4BVA.js";
 import {
   reveal,
   useWindow
-} from "./chunk-BO662M4H.js";
+} from "./chunk-QAUGMEGD.js";
 import {
   addCommands,
   keysOf
@@ -39,7 +41,7 @@ import {
   time,
   useLoaded,
   useRested
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/compare.tsx
 import { useCallback, useEffect, useMemo, useRef, useState } from "./lib.js";

@@ -6,16 +6,16 @@ import {
   readColumns,
   rowHeight,
   writeColumns
-} from "./chunk-YQZR4TSN.js";
+} from "./chunk-ZIOMH4OT.js";
 import {
   me
-} from "./chunk-OY4RA543.js";
+} from "./chunk-KRYKNT5B.js";
 import {
   TextDiff
-} from "./chunk-IV2K2HLA.js";
+} from "./chunk-BYTW4BVA.js";
 import {
   Table
-} from "./chunk-BO662M4H.js";
+} from "./chunk-QAUGMEGD.js";
 import {
   addCommands,
   keysOf
@@ -41,7 +41,7 @@ import {
   url,
   useLoaded,
   useRested
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/datasets/page.tsx
 import { useEffect as useEffect2, useState as useState4 } from "./lib.js";

@@ -2,18 +2,7 @@
 import {
   call,
   text
-} from "./chunk-HKFUOT7Q.js";
-
-// api/search.ts
-function searchSessions(body, signal) {
-  return call("v1/sessions/search", { method: "POST", body, ...signal && { signal } });
-}
-function searchEvents(body, signal) {
-  return call("v1/events/search", { method: "POST", body, ...signal && { signal } });
-}
-function searchFields(fields, paths, body, signal) {
-  return call("v1/events/search", { method: "POST", body: { ...body, projections: [.../* @__PURE__ */ new Set([...fields, ...paths])] }, ...signal && { signal } });
-}
+} from "./chunk-DOUARIB5.js";
 
 // api/cache.ts
 var maxEvents = 400;
@@ -59,9 +48,6 @@ async function loadPreviews(ids) {
 }
 
 export {
-  searchSessions,
-  searchEvents,
-  searchFields,
   readEvent,
   readField,
   forget,

@@ -8,7 +8,7 @@ import {
   plural,
   useLoaded,
   useRested
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/datasets/fromlist.tsx
 import { useState } from "./lib.js";

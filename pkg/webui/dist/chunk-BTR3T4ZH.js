@@ -11,7 +11,7 @@ import {
   useFields,
   valuesOf,
   write
-} from "./chunk-BOXR33S7.js";
+} from "./chunk-ZBHCS7JU.js";
 import {
   RangePicker,
   bounds,
@@ -19,10 +19,10 @@ import {
   defaultRange,
   ownZone,
   utc
-} from "./chunk-UT4YANVM.js";
+} from "./chunk-6QZLQ4UJ.js";
 import {
   me
-} from "./chunk-OY4RA543.js";
+} from "./chunk-KRYKNT5B.js";
 import {
   addCommands,
   keysOf
@@ -46,7 +46,7 @@ import {
   time,
   useLoaded,
   value
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/dashboards/boards.tsx
 import { signal } from "./lib.js";

@@ -11,19 +11,19 @@ import {
   saveChart,
   textOf,
   useBooleans
-} from "./chunk-GSSGPCPH.js";
+} from "./chunk-BTR3T4ZH.js";
 import "./chunk-LEBLY7CV.js";
 import {
   FilterBar,
   compile,
   useFields,
   valuesOf
-} from "./chunk-BOXR33S7.js";
+} from "./chunk-ZBHCS7JU.js";
 import {
   RangePicker,
   defaultRange
-} from "./chunk-UT4YANVM.js";
-import "./chunk-OY4RA543.js";
+} from "./chunk-6QZLQ4UJ.js";
+import "./chunk-KRYKNT5B.js";
 import "./chunk-OHLKVWBT.js";
 import {
   Empty,
@@ -36,7 +36,7 @@ import {
   route,
   setParams,
   useLoaded
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/dashboards/builder.tsx
 import { signal } from "./lib.js";

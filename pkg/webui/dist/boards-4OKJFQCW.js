@@ -4,13 +4,13 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-GSSGPCPH.js";
+} from "./chunk-BTR3T4ZH.js";
 import "./chunk-LEBLY7CV.js";
-import "./chunk-BOXR33S7.js";
-import "./chunk-UT4YANVM.js";
-import "./chunk-OY4RA543.js";
+import "./chunk-ZBHCS7JU.js";
+import "./chunk-6QZLQ4UJ.js";
+import "./chunk-KRYKNT5B.js";
 import "./chunk-OHLKVWBT.js";
-import "./chunk-HKFUOT7Q.js";
+import "./chunk-DOUARIB5.js";
 export {
   Page,
   addToBoard,

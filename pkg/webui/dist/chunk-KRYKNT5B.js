@@ -4,7 +4,7 @@ import {
   call,
   projectGone,
   signedOut
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // app/session.ts
 import { signal } from "./lib.js";

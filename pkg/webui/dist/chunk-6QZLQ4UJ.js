@@ -6,7 +6,7 @@ import {
   parse,
   showUTC,
   time
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // app/zone.ts
 import { effect, signal } from "./lib.js";

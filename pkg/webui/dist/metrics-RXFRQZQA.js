@@ -5,27 +5,29 @@ import {
   useFields,
   valuesOf,
   write
-} from "./chunk-BOXR33S7.js";
+} from "./chunk-ZBHCS7JU.js";
 import {
   RangePicker,
   dateRange,
   defaultRange,
   ranges
-} from "./chunk-UT4YANVM.js";
+} from "./chunk-6QZLQ4UJ.js";
 import {
   me
-} from "./chunk-OY4RA543.js";
+} from "./chunk-KRYKNT5B.js";
+import {
+  searchFields
+} from "./chunk-HGCVEXST.js";
 import {
   loadPreviews,
-  previewOf,
-  searchFields
-} from "./chunk-3HMXXKPE.js";
+  previewOf
+} from "./chunk-CHFGIE67.js";
 import {
   TextDiff
-} from "./chunk-IV2K2HLA.js";
+} from "./chunk-BYTW4BVA.js";
 import {
   Table
-} from "./chunk-BO662M4H.js";
+} from "./chunk-QAUGMEGD.js";
 import {
   addCommands
 } from "./chunk-OHLKVWBT.js";
@@ -48,7 +50,7 @@ import {
   useLoaded,
   useRested,
   value
-} from "./chunk-HKFUOT7Q.js";
+} from "./chunk-DOUARIB5.js";
 
 // pages/metrics/index.tsx
 import { useEffect as useEffect8 } from "./lib.js";

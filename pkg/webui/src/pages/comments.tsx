@@ -1,0 +1,83 @@
+// What people say of an event, as a short thread below it.
+import { useState } from "preact/hooks";
+import { call } from "../api/client.ts";
+import type { Comment, CreateCommentBody, ListCommentsAnswer, UpdateCommentBody } from "../api/types.gen.ts";
+import { person, setPerson } from "../app/person.ts";
+import { me } from "../app/session.ts";
+import * as format from "../model/format.ts";
+import { Problem, useLoaded } from "../parts/common.tsx";
+import { AskPerson } from "../parts/person.tsx";
+
+/** How many the thread shows until somebody asks for all. */
+const few = 20;
+
+export function Comments({ event, onChange }: { event: string; onChange?: () => void }) {
+  const list = useLoaded(event, (signal) => call<ListCommentsAnswer>(`v1/events/${event}/comments`, { signal }));
+  const [all, setAll] = useState(false);
+  const [draft, setDraft] = useState("");
+  const [asking, setAsking] = useState(false);
+  const [problem, setProblem] = useState("");
+  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const change = async (work: () => Promise<unknown>) => {
+    setProblem("");
+    try {
+      await work();
+      list.reload();
+      onChange?.();
+      return true;
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+      return false;
+    }
+  };
+  const add = async () => {
+    if (person.value === "") setAsking(true);
+    else if (await change(() => call(`v1/events/${event}/comments`, { method: "POST", body: { author: person.value, text: draft } satisfies CreateCommentBody }))) setDraft("");
+  };
+  if (list.error && !list.value) return <Problem error={list.error} retry={list.reload} />;
+  const comments = list.value?.data ?? [];
+  if (!may && comments.length === 0) return null;
+  const hidden = all ? 0 : Math.max(0, comments.length - few);
+  return (
+    <section class="comments" aria-label="Comments">
+      <h2>{comments.length === 0 ? "Comments" : format.plural(comments.length, "comment")}</h2>
+      {hidden > 0 && <button type="button" class="button earlier" onClick={() => setAll(true)}>{format.plural(hidden, "earlier comment")}</button>}
+      {comments.slice(hidden).map((c) => <Said key={c.id} comment={c} may={may} change={change} />)}
+      {may && (asking ? <AskPerson name={person.value} onName={(name) => { setPerson(name); setAsking(false); if (draft.trim() !== "") void add(); }}>Comment under this name</AskPerson> : (
+        <form onSubmit={(e) => { e.preventDefault(); void add(); }}>
+          <textarea class="input" rows={2} required maxLength={10_000} aria-label="New comment" placeholder="Comment" value={draft} onInput={(e) => setDraft(e.currentTarget.value)}
+            onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); if (draft.trim() !== "") void add(); } }} />
+          <button type="submit" class="button" disabled={draft.trim() === ""}>Comment</button>
+          {person.value !== "" && <button type="button" class="button plain" title="Change the name" onClick={() => setAsking(true)}><span class="ellipsis">{`as ${person.value}`}</span></button>}
+        </form>
+      ))}
+      {problem && <p class="bad" role="alert">{problem}</p>}
+    </section>
+  );
+}
+
+function Said({ comment: c, may, change }: { comment: Comment; may: boolean; change: (work: () => Promise<unknown>) => Promise<boolean> }) {
+  const [edit, setEdit] = useState<string | null>(null);
+  const [doomed, setDoomed] = useState(false);
+  const path = `v1/events/${c.event_id}/comments/${c.id}`;
+  const written = Date.parse(c.created_at);
+  return (
+    <article>
+      <header>
+        <b class="ellipsis">{c.author}</b>
+        <span class="faint" title={format.time(written)}>{format.ago(written, Date.now())}</span>
+        {c.updated_at && <span class="faint" title={format.time(Date.parse(c.updated_at))}>edited</span>}
+        <span class="grow" />
+        {may && edit === null && <button type="button" class="button plain" onClick={() => setEdit(c.text)}>Edit</button>}
+        {may && <button type="button" class={`button plain${doomed ? " danger" : ""}`} onBlur={() => setDoomed(false)} onClick={() => (doomed ? void change(() => call(path, { method: "DELETE" })) : setDoomed(true))}>{doomed ? "Delete it?" : "Delete"}</button>}
+      </header>
+      {edit === null ? <p class="said">{c.text}</p> : (
+        <form onSubmit={async (e) => { e.preventDefault(); if (await change(() => call(path, { method: "PUT", body: { text: edit } satisfies UpdateCommentBody }))) setEdit(null); }}>
+          <textarea class="input" rows={3} required maxLength={10_000} aria-label="Text of the comment" value={edit} onInput={(e) => setEdit(e.currentTarget.value)} />
+          <button type="submit" class="button" disabled={edit.trim() === ""}>Save</button>
+          <button type="button" class="button plain" onClick={() => setEdit(null)}>Cancel</button>
+        </form>
+      )}
+    </article>
+  );
+}
