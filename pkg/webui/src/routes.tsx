@@ -12,6 +12,7 @@ export const later: Record<string, Page> = {
   dashboards: { title: "Dashboards", load: () => import("./pages/dashboards/boards.tsx") },
   metrics: { title: "Metrics", load: () => import("./pages/metrics/index.tsx") },
   datasets: { title: "Datasets", load: () => import("./pages/datasets/page.tsx") },
+  alerts: { title: "Alerts", load: () => import("./pages/alerts/index.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
   queues: { title: "Queues", load: () => import("./pages/queues.tsx") },

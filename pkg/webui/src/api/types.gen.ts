@@ -11,6 +11,100 @@ export interface Agreement {
   reason?: string;
 }
 
+export interface Alert {
+  id: string;
+  name: string;
+  description: string;
+  enabled: boolean;
+  chart_id: string | null;
+  metric: string | null;
+  func: string | null;
+  /** filters as they were sent */
+  query: Record<string, unknown>[];
+  compare: "value" | "week_before";
+  op: "above" | "below";
+  threshold: number;
+  window_minutes: number;
+  /** how often it is evaluated, also where nobody has said */
+  every_minutes: number;
+  for_minutes: number;
+  min_events: number;
+  timezone: string;
+  notify_no_data: boolean;
+  silenced_until: string | null;
+  channels: {
+    id: string;
+    type: "webhook" | "slack" | "email";
+    /** the address without what is secret in it */
+    host?: string;
+    signed?: boolean;
+    to?: string[];
+  }[];
+  /** when it fires, in words */
+  condition: string;
+  status: AlertReading & {
+    /** null: it has not been evaluated yet, or is switched off */
+    state: "ok" | "firing" | "no_data" | null;
+    since: string | null;
+    /** the last due time */
+    evaluated_at: string | null;
+    /** since when it is out of bounds while that is not long enough to fire */
+    pending_since: string | null;
+    /** of an alert that has fired and is not within its bounds again */
+    incident: string | null;
+  };
+  /** when it is evaluated next */
+  next_at: string | null;
+  created_at: string;
+  updated_at: string | null;
+}
+
+export interface AlertChange extends AlertReading {
+  at: string | null;
+  /** null: it had none */
+  from: "ok" | "firing" | "no_data" | null;
+  /** null: it was switched off */
+  to: "ok" | "firing" | "no_data" | null;
+  incident: string | null;
+  silenced: boolean;
+}
+
+export interface AlertNotice {
+  /** the same in each attempt, so that receivers can drop repeats */
+  id: string;
+  kind: "firing" | "resolved" | "no_data" | "test";
+  state: "waiting" | "sent" | "failed";
+  channel_id: string;
+  type: "webhook" | "slack" | "email";
+  where: string;
+  incident: string | null;
+  title: string;
+  text: string;
+  attempts: number;
+  /** the last HTTP status, or SMTP's reply */
+  status: number | null;
+  /** of the last attempt that failed */
+  error: string | null;
+  /** when it is tried again */
+  next_at: string | null;
+  created_at: string | null;
+  finished_at: string | null;
+}
+
+export interface AlertReading {
+  /** null: no event has a value */
+  value: number | null;
+  /** that entered */
+  events: number;
+  /** a week before; only of alerts that compare with it */
+  before?: number | null;
+  events_before?: number;
+  /** null: there is nothing to compare, or it was 0 */
+  change_percent?: number | null;
+  /** why nothing could be measured */
+  error?: string;
+}
+
 /** What POST /v1/queues/{id}/items/{event}/annotations takes. */
 export interface AnnotateQueueItemBody {
   annotator: Annotator;
@@ -978,6 +1072,24 @@ export interface Limits {
   judge_usd_per_day?: number | null;
 }
 
+/** What GET /v1/alerts/{alert}/history answers: a page of the changes */
+export interface ListAlertHistoryAnswer {
+  success: true;
+  data: AlertChange[];
+}
+
+/** What GET /v1/alerts/{alert}/notices answers: a page of the notices */
+export interface ListAlertNoticesAnswer {
+  success: true;
+  data: AlertNotice[];
+}
+
+/** What GET /v1/alerts answers: a page of the alerts */
+export interface ListAlertsAnswer {
+  success: true;
+  data: Alert[];
+}
+
 /** What GET /v1/audit answers: a page of the entries */
 export interface ListAuditAnswer {
   entries: AuditEntry[];
@@ -1725,6 +1837,16 @@ export interface SwitchProjectBody {
   id: string | null;
 }
 
+/** What POST /v1/alerts/{alert}/test answers: what it measures, and what became of the notices */
+export interface TestAlertAnswer {
+  success: boolean;
+  reading: AlertReading & {
+    /** as it would be by this reading alone */
+    state: "ok" | "firing" | "no_data";
+  };
+  notices: AlertNotice[];
+}
+
 /** which scores pass; a score must meet all that says something of its kind */
 export interface Threshold {
   min?: number | null;
@@ -1745,6 +1867,12 @@ export interface Tile {
   y: number;
   width: number;
   height: number;
+}
+
+/** What PUT /v1/alerts/{alert} answers: the alert as it is now */
+export interface UpdateAlertAnswer {
+  success: true;
+  data: Alert;
 }
 
 /** What PUT /v1/events/{id}/comments/{comment} takes. */

@@ -18,6 +18,7 @@ export const groups: { label: string; places: Place[] }[] = [
       { path: "completions", label: "Completions", icon: "model", keys: "g c" },
       { path: "events", label: "All events", icon: "events", keys: "g e" },
       { path: "dashboards", label: "Dashboards", icon: "chart", keys: "g b", also: ["charts"] },
+      { path: "alerts", label: "Alerts", icon: "alert", keys: "g l" },
     ],
   },
   {

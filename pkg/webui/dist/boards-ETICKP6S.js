@@ -4,12 +4,15 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-BTR3T4ZH.js";
-import "./chunk-LEBLY7CV.js";
-import "./chunk-ZBHCS7JU.js";
+} from "./chunk-UZBFLRKL.js";
+import "./chunk-J545MDJC.js";
+import "./chunk-DCY3LRKG.js";
 import "./chunk-6QZLQ4UJ.js";
-import "./chunk-KRYKNT5B.js";
+import "./chunk-DYDZWTC6.js";
+import "./chunk-6QNBNRAZ.js";
+import "./chunk-3DHMDG3S.js";
 import "./chunk-OHLKVWBT.js";
+import "./chunk-KRYKNT5B.js";
 import "./chunk-DOUARIB5.js";
 export {
   Page,

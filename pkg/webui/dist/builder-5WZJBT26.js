@@ -2,29 +2,34 @@
 import {
   ChartBody,
   addToBoard,
-  aggregations,
-  displays,
-  fromSaved,
   loadCharts,
-  maxSeries,
   mayWrite,
   saveChart,
-  textOf,
   useBooleans
-} from "./chunk-BTR3T4ZH.js";
-import "./chunk-LEBLY7CV.js";
+} from "./chunk-UZBFLRKL.js";
+import "./chunk-J545MDJC.js";
 import {
   FilterBar,
-  compile,
   useFields,
   valuesOf
-} from "./chunk-ZBHCS7JU.js";
+} from "./chunk-DCY3LRKG.js";
 import {
   RangePicker,
   defaultRange
 } from "./chunk-6QZLQ4UJ.js";
-import "./chunk-KRYKNT5B.js";
+import {
+  aggregations,
+  displays,
+  fromSaved,
+  maxSeries,
+  textOf
+} from "./chunk-DYDZWTC6.js";
+import "./chunk-6QNBNRAZ.js";
+import {
+  compile
+} from "./chunk-3DHMDG3S.js";
 import "./chunk-OHLKVWBT.js";
+import "./chunk-KRYKNT5B.js";
 import {
   Empty,
   Problem,

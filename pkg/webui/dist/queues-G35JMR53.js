@@ -8,25 +8,27 @@ import {
   setPerson
 } from "./chunk-CACGQWE6.js";
 import {
-  FilterBar,
-  compile,
-  useFields,
-  valuesOf
-} from "./chunk-ZBHCS7JU.js";
-import "./chunk-6QZLQ4UJ.js";
-import {
-  me
-} from "./chunk-KRYKNT5B.js";
-import {
   loadPreviews,
   previewOf,
   readEvent,
   readField
 } from "./chunk-CHFGIE67.js";
+import {
+  FilterBar,
+  useFields,
+  valuesOf
+} from "./chunk-DCY3LRKG.js";
+import "./chunk-6QZLQ4UJ.js";
 import "./chunk-QAUGMEGD.js";
+import {
+  compile
+} from "./chunk-3DHMDG3S.js";
 import {
   addCommands
 } from "./chunk-OHLKVWBT.js";
+import {
+  me
+} from "./chunk-KRYKNT5B.js";
 import {
   ApiError,
   Dialog,

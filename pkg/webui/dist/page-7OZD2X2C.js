@@ -8,9 +8,6 @@ import {
   writeColumns
 } from "./chunk-ZIOMH4OT.js";
 import {
-  me
-} from "./chunk-KRYKNT5B.js";
-import {
   TextDiff
 } from "./chunk-BYTW4BVA.js";
 import {
@@ -20,6 +17,9 @@ import {
   addCommands,
   keysOf
 } from "./chunk-OHLKVWBT.js";
+import {
+  me
+} from "./chunk-KRYKNT5B.js";
 import {
   ApiError,
   Dialog,
