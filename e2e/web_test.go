@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spangrove/spangrove/e2e/fakeopenai"
 	"github.com/spangrove/spangrove/e2e/harness"
 )
 
@@ -72,6 +74,10 @@ func TestWebPages(t *testing.T) {
 // The pages of each area in a real browser, a file of e2e/web/flows and a server for each: each page's work done by keyboard and pointer, with
 // hostile text, at all widths, without an error, a request to anybody else or a serious flaw of accessibility.
 func TestWebFlows(t *testing.T) {
+	models := httptest.NewServer(fakeopenai.Handler()) // that pages may set up as a provider
+	t.Cleanup(models.Close)
+	t.Setenv("SPANGROVE_FAKE_MODELS", models.URL+"/v1")
+	env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"}
 	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		flows, err := filepath.Glob(filepath.Join(harness.Root(t), "e2e", "web", "flows", "*.mjs"))
 		if err != nil {
@@ -79,7 +85,7 @@ func TestWebFlows(t *testing.T) {
 		}
 		for _, path := range flows {
 			name := strings.TrimSuffix(filepath.Base(path), ".mjs")
-			t.Run(name, func(t *testing.T) { runPages(t, harness.Start(t, harness.Options{Store: st}), "flows/"+name) })
+			t.Run(name, func(t *testing.T) { runPages(t, harness.Start(t, harness.Options{Store: st, Env: env}), "flows/"+name) })
 		}
 	})
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -810,4 +810,60 @@ test("no file breaks the reader, and every row is kept or named", () => {
       if (!f.problem) assert.equal(f.rows.length + f.bad, f.total, JSON.stringify(text));
     }
   }
+
+test("a prompt is read from an event and a configuration, and written as a request", () => {
+  const { variant, answer, left } = playground.fromEvent({
+    config: { provider: "openai", model: "gpt-4o-mini-2024", request_model: "gpt-4o-mini", temperature: 0, stop_sequences: ["END"], tools: [{ name: "weather", parameters: { type: "object" } }], hyperparameters: { top_p: 0.5 } },
+    inputs: { chat_history: [
+      { role: "system", content: "Be brief, {{ name }}." }, { role: "user", content: [{ type: "text", text: "Look" }, { type: "image_url", image_url: { url: "data:image/png;base64,AQI=" } }] },
+      { role: "assistant", content: null, reasoning: "Hm.", tool_calls: [{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } }] }, { role: "tool", tool_call_id: "c1", content: "rain" },
+    ] },
+    outputs: { role: "assistant", content: "It rains." },
+  });
+  assert.equal(answer, "It rains.");
+  assert.deepEqual(left, ["reasoning"]);
+  assert.deepEqual(playground.variablesOf(variant.messages.map((m) => m.text)), ["name"]);
+  const asked = playground.requestOf(variant, { name: "{{city}} $& Ann" });
+  assert.deepEqual(asked, {
+    provider: "openai", model: "gpt-4o-mini", parameters: { temperature: 0, top_p: 0.5, stop: ["END"] }, tools: [{ type: "function", function: { name: "weather", parameters: { type: "object" } } }],
+    messages: [
+      { role: "system", content: "Be brief, {{city}} $& Ann." }, { role: "user", content: [{ type: "text", text: "Look" }, { type: "image_url", image_url: { url: "data:image/png;base64,AQI=" } }] },
+      { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Oslo"}' } }] }, { role: "tool", content: "rain", tool_call_id: "c1" },
+    ],
+  });
+  // A configuration keeps all but images, and what it had besides.
+  variant.messages[1].images = undefined;
+  variant.settings.tool_choice = "required";
+  const kept = playground.parametersOf(variant, { call_type: "chat", own: 1, functionCallParams: "none" });
+  assert.equal(kept.own, 1);
+  assert.deepEqual(playground.fromConfiguration({ provider: "openai", parameters: kept }).messages, variant.messages.map(({ images: _, ...m }) => m));
+  assert.deepEqual(playground.fromConfiguration({ provider: "openai", parameters: kept }).settings, variant.settings);
+  assert.deepEqual(JSON.parse(playground.fromConfiguration({ provider: "openai", parameters: kept }).tools), JSON.parse(variant.tools).map((t) => ({ ...t, function: { name: "weather", parameters: { type: "object" } } })));
+  assert.throws(() => playground.requestOf({ ...variant, settings: { temperature: "warm" } }, {}), /temperature: warm is not a number/);
+  assert.throws(() => playground.requestOf({ ...variant, tools: "[" }, {}), /tools: /);
+});
+
+test("variables are filled from datapoints, and nothing that is no variable is touched", () => {
+  const d = { inputs: { question: "Why?", deep: { n: 1 }, "a.b": "dotted", __proto__: null }, ground_truth: { answer: "So" } };
+  assert.deepEqual(playground.valuesOf(["question", "inputs.question", "deep.n", "deep", "a.b", "ground_truth.answer", "none", "constructor", "toString"], d),
+    { question: "Why?", "inputs.question": "Why?", "deep.n": "1", deep: '{"n":1}', "a.b": "dotted", "ground_truth.answer": "So" });
+  assert.equal(playground.fill("{{a}} {{ a }} {{b}} {{constructor.constructor('x')()}} {a}", { a: "1" }), "1 1 {{b}} {{constructor.constructor('x')()}} {a}");
+});
+
+test("an answer is put together from its pieces", () => {
+  const pieces = [["delta", { reasoning: "Hm." }], ["delta", { text: "It " }], ["delta", { text: "rains.", tool_calls: [{ index: 0, id: "c", function: { name: "f", arguments: '{"a"' } }] }], ["delta", { tool_calls: [{ index: 0, function: { arguments: ":1}" } }] }],
+    ["later", {}], ["usage", { cost: null }], ["error", { message: "No." }]];
+  const a = pieces.reduce((a, [kind, data]) => playground.addPiece(a, kind, data), { text: "", reasoning: "", calls: [] });
+  assert.deepEqual(a, { text: "It rains.", reasoning: "Hm.", calls: [{ id: "c", type: "function", function: { name: "f", arguments: '{"a":1}' } }], usage: { cost: null }, error: "No." });
+});
+
+test("what is wrong with a tool's schema is said", () => {
+  const flaws = (v) => toolschema.readSchema(typeof v === "string" ? v : JSON.stringify(v)).flaws;
+  assert.deepEqual(flaws({ type: "object", properties: { a: { type: "array", items: { type: "string" } }, b: { enum: [1] } }, required: ["a"] }), []);
+  assert.deepEqual(flaws({}), []);
+  assert.equal(flaws("{").length, 1);
+  assert.match(flaws({ type: "strin" }).join(), /must be object at the top.*"strin" is not a type/);
+  assert.match(flaws({ type: "object", properties: { a: { type: "array" } }, required: ["b", "toString"] }).join(), /"b" is not among the properties.*"toString" is not.*properties\.a\.items: is missing/);
+  assert.match(flaws({ type: "object", properties: { a: { enum: [] }, b: 7, c: { required: [1] } } }).join(), /a\.enum: must be an array.*properties\.b: must be an object.*c\.required: must be an array of names/);
+  assert.equal(flaws({ type: "object", properties: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, 7])) }).length, 20);
 });

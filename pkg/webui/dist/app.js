@@ -19,20 +19,23 @@ import {
   loadProjects,
   projects,
   switchProject
-} from "./chunk-O2WX3CBC.js";
+} from "./chunk-PVG62MKY.js";
 import {
   AskPerson,
   EventTitle,
   EventView,
   MessageCard,
   Scores,
-  inputMessages,
-  messageKey,
-  outputMessages,
   person,
   readScores,
   setPerson
-} from "./chunk-CACGQWE6.js";
+} from "./chunk-HK3EELSO.js";
+import "./chunk-2AJXYZXW.js";
+import {
+  inputMessages,
+  messageKey,
+  outputMessages
+} from "./chunk-3456I3UM.js";
 import {
   nextTheme,
   theme
@@ -41,14 +44,14 @@ import {
   searchEvents,
   searchFields,
   searchSessions
-} from "./chunk-HGCVEXST.js";
+} from "./chunk-YZTZSPCO.js";
 import {
   forget,
   loadPreviews,
   previewOf,
   readEvent,
   readField
-} from "./chunk-CHFGIE67.js";
+} from "./chunk-IQZ6MDTN.js";
 import {
   FilterBar,
   barId,
@@ -56,7 +59,7 @@ import {
   ownFacets,
   useFields,
   valuesOf
-} from "./chunk-DCY3LRKG.js";
+} from "./chunk-YH5XBPTT.js";
 import {
   RangePicker,
   bounds,
@@ -64,7 +67,7 @@ import {
   defaultRange,
   rangeLabel,
   utc
-} from "./chunk-6QZLQ4UJ.js";
+} from "./chunk-AGG7WYUP.js";
 import {
   ColumnMenu,
   columnLabel,
@@ -73,13 +76,14 @@ import {
   rowHeight,
   valueAt,
   writeColumns
-} from "./chunk-ZIOMH4OT.js";
+} from "./chunk-PZGHFKN6.js";
 import {
   Table,
   Value,
   reveal,
   useWindow
-} from "./chunk-QAUGMEGD.js";
+} from "./chunk-QRBT3GUF.js";
+import "./chunk-QECMO2W6.js";
 import {
   csv,
   eventColumns,
@@ -107,7 +111,7 @@ import {
   meError,
   signIn,
   signOut
-} from "./chunk-KRYKNT5B.js";
+} from "./chunk-RKUKSB4O.js";
 import {
   ApiError,
   Copy,
@@ -143,7 +147,7 @@ import {
   useLoaded,
   useRested,
   value
-} from "./chunk-DOUARIB5.js";
+} from "./chunk-7PZVISW2.js";
 
 // main.tsx
 import { render } from "./lib.js";
@@ -343,7 +347,11 @@ var groups = [
   },
   {
     label: "Build",
-    places: []
+    places: [
+      { path: "playground", label: "Playground", icon: "playground", keys: "g y" },
+      { path: "configurations", label: "Configurations", icon: "configuration", keys: "g f" },
+      { path: "tools", label: "Tools", icon: "tool", keys: "g o" }
+    ]
   },
   {
     label: "Manage",
@@ -620,6 +628,7 @@ function Annotate({ event, session, onChange }) {
     { id: "to-queue", keys: ["q"], label: "Add to a queue", group: "Event", run: () => setDialog("queue") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") }
   ]), [may]);
+  useEffect4(() => event.event_type !== "model" ? void 0 : addCommands([{ id: "playground", keys: ["p"], label: "Open in the playground", group: "Event", run: () => go(href(["playground"], { event: event.event_id })) }]), [event.event_id]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
   return /* @__PURE__ */ jsxs6("div", { class: "actions", children: [
     may && /* @__PURE__ */ jsxs6(Fragment2, { children: [
@@ -638,6 +647,10 @@ function Annotate({ event, session, onChange }) {
         /* @__PURE__ */ jsx6(Icon, { name: "judge", small: true }),
         "Run a metric"
       ] })
+    ] }),
+    event.event_type === "model" && /* @__PURE__ */ jsxs6("a", { class: "button plain", href: href(["playground"], { event: event.event_id }), title: keysOf("playground"), children: [
+      /* @__PURE__ */ jsx6(Icon, { name: "playground", small: true }),
+      "Playground"
     ] }),
     /* @__PURE__ */ jsx6(Copy, { text: curl, label: "curl" }),
     /* @__PURE__ */ jsx6(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
@@ -1307,7 +1320,7 @@ function ExportMenu({ name, total, columns, search, pages, onBusy, onError }) {
     onBusy(false);
   };
   const [adding, setAdding] = useState10(false);
-  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-6ZGFSQAR.js"));
+  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-4FDCBSU6.js"));
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
   return /* @__PURE__ */ jsxs11(Fragment5, { children: [
@@ -4139,14 +4152,17 @@ function Samples() {
 
 // routes.tsx
 var later = {
-  charts: { title: "Chart", load: () => import("./builder-5WZJBT26.js") },
-  dashboards: { title: "Dashboards", load: () => import("./boards-ETICKP6S.js") },
-  metrics: { title: "Metrics", load: () => import("./metrics-TGHVAYVQ.js") },
-  datasets: { title: "Datasets", load: () => import("./page-7OZD2X2C.js") },
-  alerts: { title: "Alerts", load: () => import("./alerts-GYW2JN6V.js") },
-  compare: { title: "Compare", load: () => import("./compare-JKDI53EV.js") },
-  settings: { title: "Settings", load: () => import("./settings-ZSTJTJOV.js") },
-  queues: { title: "Queues", load: () => import("./queues-G35JMR53.js") }
+  charts: { title: "Chart", load: () => import("./builder-C52DGQNM.js") },
+  dashboards: { title: "Dashboards", load: () => import("./boards-HB3MILIZ.js") },
+  metrics: { title: "Metrics", load: () => import("./metrics-M7B4CMX4.js") },
+  datasets: { title: "Datasets", load: () => import("./page-LXNRUHX4.js") },
+  alerts: { title: "Alerts", load: () => import("./alerts-W54HTENO.js") },
+  compare: { title: "Compare", load: () => import("./compare-NFYNQN2F.js") },
+  configurations: { title: "Configurations", load: () => import("./configurations-FAIHR4VF.js") },
+  tools: { title: "Tools", load: () => import("./tools-6HJDRGSQ.js") },
+  playground: { title: "Playground", load: () => import("./playground-RLOFAEWL.js") },
+  settings: { title: "Settings", load: () => import("./settings-IWAPYPUG.js") },
+  queues: { title: "Queues", load: () => import("./queues-IQK4QHHI.js") }
 };
 
 // main.tsx

@@ -14,6 +14,9 @@ export const later: Record<string, Page> = {
   datasets: { title: "Datasets", load: () => import("./pages/datasets/page.tsx") },
   alerts: { title: "Alerts", load: () => import("./pages/alerts/index.tsx") },
   compare: { title: "Compare", load: () => import("./pages/compare.tsx") },
+  configurations: { title: "Configurations", load: () => import("./pages/build/configurations.tsx") },
+  tools: { title: "Tools", load: () => import("./pages/build/tools.tsx") },
+  playground: { title: "Playground", load: () => import("./pages/playground/index.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
   queues: { title: "Queues", load: () => import("./pages/queues.tsx") },
 };

@@ -31,7 +31,8 @@ interface Options {
   signal?: AbortSignal;
 }
 
-async function send(path: string, options: Options = {}): Promise<Response> {
+/** Sends a request and returns the answer, which the server says is of success. */
+export async function send(path: string, options: Options = {}): Promise<Response> {
   const init: RequestInit = { method: options.method ?? "GET", credentials: "same-origin", signal: options.signal ?? null };
   if (options.body !== undefined || options.json !== undefined) {
     init.body = options.json ?? JSON.stringify(options.body);

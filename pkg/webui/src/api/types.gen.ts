@@ -356,6 +356,54 @@ export interface Condition {
   value?: string | number | boolean | null | (string | number | boolean)[];
 }
 
+export interface Configuration {
+  /** the same as id; only without /v1 */
+  _id?: string;
+  id: string;
+  /** name of the project; only without /v1 */
+  project?: string;
+  name: string;
+  type: "LLM" | "pipeline";
+  provider: string;
+  parameters: ConfigurationParameters;
+  env: Environment[];
+  tags: string[];
+  user_properties?: Record<string, unknown> | null;
+  version: number;
+  created_at: string;
+  updated_at?: string | null;
+}
+
+export interface ConfigurationInput {
+  name?: string;
+  provider?: string;
+  type?: "LLM" | "pipeline";
+  parameters?: ConfigurationParameters;
+  env?: Environment[];
+  tags?: string[];
+  user_properties?: Record<string, unknown> | null;
+  /** not used; the key decides */
+  project?: string;
+}
+
+/** at most 1 MiB; other keys are kept as they came */
+export interface ConfigurationParameters {
+  call_type: "chat" | "completion";
+  model: string;
+  hyperparameters?: Record<string, unknown>;
+  /** left out where it is empty */
+  responseFormat?: { type?: "text" | "json_object" };
+  selectedFunctions?: {
+    id: string;
+    name: string;
+    description?: string | null;
+    parameters?: Record<string, unknown> | null;
+  }[];
+  functionCallParams?: "none" | "auto" | "force";
+  forceFunction?: Record<string, unknown>;
+  template?: string | { role: string; content: string }[];
+}
+
 /** What POST /v1/charts answers: saved */
 export interface CreateChartAnswer {
   success: true;
@@ -369,6 +417,12 @@ export type CreateChartBody = ChartCreation;
 export interface CreateCommentBody {
   author: string;
   text: string;
+}
+
+/** What POST /v1/configurations answers: stored */
+export interface CreateConfigurationAnswer {
+  acknowledged: true;
+  insertedId: string;
 }
 
 /** What POST /v1/dashboards answers: saved */
@@ -627,6 +681,8 @@ export interface EnableMetricAnswer {
   warnings?: Warnings;
 }
 
+export type Environment = "dev" | "staging" | "prod";
+
 export interface Evaluation {
   id: string;
   metric_id: string;
@@ -791,6 +847,11 @@ export interface FoundEvent extends EventFields {
 export interface GetChartAnswer {
   success: true;
   data: Chart;
+}
+
+/** What GET /v1/configurations/{id} answers: the configuration */
+export interface GetConfigurationAnswer {
+  configuration: Configuration;
 }
 
 /** What GET /v1/dashboards/{dashboard} answers: the dashboard */
@@ -1112,6 +1173,31 @@ export interface ListCommentsAnswer {
   data: Comment[];
 }
 
+/** What GET /v1/configurations/{id}/versions answers: a page of the versions */
+export interface ListConfigurationVersionsAnswer {
+  versions: { version: number; created_at: string }[];
+}
+
+/** What GET /v1/configurations answers: a page of the configurations */
+export type ListConfigurationsAnswer = Configuration[] | { configurations: Configuration[] };
+
+/** What GET /v1/datasets/{id}/rows answers: a page of the datapoints */
+export interface ListDatasetRowsAnswer {
+  version: number;
+  /** datapoints of the dataset in this version, whatever is chosen of them */
+  total: number;
+  rows: {
+    /** orders the datapoints of the version */
+    position: number;
+    /** of its contents, for if_version of an update; 0 of one that is deleted */
+    datapoint_version: number;
+    datapoint: Datapoint;
+  }[];
+  /** datapoints that were looked at for this page */
+  looked_at: number;
+  next_cursor: string | null;
+}
+
 /** What GET /v1/datasets/{id}/versions answers: a page of the versions */
 export interface ListDatasetVersionsAnswer {
   versions: { version: number; created_at: string }[];
@@ -1216,6 +1302,9 @@ export interface ListRefusalsAnswer {
 
 /** What GET /v1/runs answers: a page of runs */
 export type ListRunsAnswer = RunList;
+
+/** What GET /v1/tools answers: a page of the tools */
+export type ListToolsAnswer = Tool[] | { tools: Tool[] };
 
 /** What GET /v1/usage answers: a page of the projects */
 export interface ListUsageAnswer {
@@ -1867,6 +1956,21 @@ export interface Tile {
   y: number;
   width: number;
   height: number;
+}
+
+export interface Tool {
+  /** the same as id; only without /v1 */
+  _id?: string;
+  id: string;
+  /** name of the project */
+  task: string;
+  name: string;
+  description?: string;
+  /** as it was sent; without /v1 always an object, in which anything else stands under value */
+  parameters: unknown;
+  tool_type: "function" | "tool";
+  created_at: string;
+  updated_at?: string | null;
 }
 
 /** What PUT /v1/alerts/{alert} answers: the alert as it is now */

@@ -32,6 +32,9 @@ export const groups: { label: string; places: Place[] }[] = [
   {
     label: "Build",
     places: [
+      { path: "playground", label: "Playground", icon: "playground", keys: "g y" },
+      { path: "configurations", label: "Configurations", icon: "configuration", keys: "g f" },
+      { path: "tools", label: "Tools", icon: "tool", keys: "g o" },
     ],
   },
   {

@@ -6,7 +6,7 @@ import type {
   CreateDatapointBody, CreateDatasetAnswer, CreateDatasetBody, Event, GetSessionTreeAnswer, ListDatasetsAnswer, ListMetricLibraryAnswer, ListMetricsAnswer,
   RunMetricAnswer, UpdateEventBody,
 } from "../api/types.gen.ts";
-import { addCommands } from "../app/keymap.ts";
+import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
 import * as format from "../model/format.ts";
@@ -41,6 +41,7 @@ export function Annotate({ event, session, onChange }: Props) {
     { id: "to-queue", keys: ["q"], label: "Add to a queue", group: "Event", run: () => setDialog("queue") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") },
   ]), [may]);
+  useEffect(() => event.event_type !== "model" ? undefined : addCommands([{ id: "playground", keys: ["p"], label: "Open in the playground", group: "Event", run: () => go(href(["playground"], { event: event.event_id })) }]), [event.event_id]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
   return (
     <div class="actions">
@@ -54,6 +55,7 @@ export function Annotate({ event, session, onChange }: Props) {
           <button type="button" class="button plain" onClick={() => setDialog("metric")}><Icon name="judge" small />Run a metric</button>
         </>
       )}
+      {event.event_type === "model" && <a class="button plain" href={href(["playground"], { event: event.event_id })} title={keysOf("playground")}><Icon name="playground" small />Playground</a>}
       <Copy text={curl} label="curl" />
       <Copy text={() => text(`v1/events/${event.event_id}/otlp`)} label="OTLP" />
       <Copy text={`${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`} label="Link" />

@@ -34,6 +34,8 @@ const paths = {
   rail: "M4 4h16v16H4z M9 4v16",
   help: "M12 12m-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0 M9.5 9.3a2.6 2.6 0 0 1 5 .7c0 1.7-2.5 2-2.5 3.6 M12 17h.01",
   start: "M5 4v16l14-8z",
+  configuration: "M4 7h10 M18 7h2 M4 17h2 M10 17h10 M16 7m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0 M8 17m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0",
+  playground: "M4 5h7v14H4z M14 5h6 M14 9h6 M14 13h4 M14 17h5",
   settings: "M4 7h10 M18 7h2 M4 17h2 M10 17h10 M16 7m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0 M8 17m-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0",
   chart: "M4 4v16h16 M8 16v-5 M12 16V8 M16 16v-3",
   reload: "M20 11a8 8 0 1 0-2.3 6.3 M20 4v7h-7",

@@ -1,0 +1,221 @@
+// The playground, configurations and tools: a model event is asked again in variants, a tool's result is typed, a dataset becomes an experiment,
+// what is good becomes a version, and a tool's schema is told what is wrong with it. SPANGROVE_FAKE_MODELS is an API of models that are none.
+import assert from "node:assert/strict";
+import { base, hostile, key, open, run, send, shots, test, uuid } from "../page.mjs";
+
+await send("PUT", "/v1/providers/openai", { type: "openai", base_url: process.env.SPANGROVE_FAKE_MODELS, api_key: "models-key" });
+
+const chat = (extra = {}) => ({
+  event_type: "model", event_name: "answer", source: "test", duration: 800,
+  config: { provider: "openai", model: "gpt-4o-mini", temperature: 0.5 },
+  inputs: { chat_history: [{ role: "system", content: "Be brief." }, { role: "user", content: "Count to three." }] },
+  outputs: { role: "assistant", content: "One, two, four." }, metadata: {}, ...extra,
+});
+async function makeEvent(extra) {
+  const { session_id } = await send("POST", "/v1/session/start", { session: { session_name: "asked" } });
+  const { event_id } = await send("POST", "/v1/events", { event: { session_id, ...chat(extra) } });
+  return { session_id, event_id };
+}
+const done = (p, letter) => p.page.waitForSelector(`[aria-label="Variant ${letter}"] .answer[aria-busy=false] .answer-foot .secondary`, { timeout: 15_000 });
+
+test("an event is asked again by keyboard alone: three variants, streamed, with tokens, cost, time and words that differ", async () => {
+  const { session_id, event_id } = await makeEvent();
+  const p = await open();
+  await p.go(`session/${session_id}?e=${event_id}`, ".actions");
+  await p.page.keyboard.press("p");
+  await p.page.waitForSelector(".variant");
+  assert.match(p.page.url(), new RegExp(`playground\\?event=${event_id}`));
+  await p.page.waitForFunction(() => document.querySelectorAll(".prompt-text")[1]?.value === "Count to three.");
+  assert.equal(await p.page.inputValue("[aria-label='Model of A']"), "gpt-4o-mini");
+  assert.equal(await p.page.inputValue(".settings-row input"), "0.5");
+  await p.page.keyboard.press("v");
+  await p.page.keyboard.press("v");
+  await p.page.keyboard.press("v"); // three at most
+  assert.equal(await p.page.locator(".variant").count(), 3);
+  await p.page.locator("[aria-label='Variant B'] .prompt-text").nth(1).fill("What is the capital of {{country}}?");
+  await p.page.fill(".variables textarea", "Portugal");
+  await p.page.locator("[aria-label='Variant C'] [aria-label='Model of C']").fill("broken");
+  await p.page.keyboard.press("Control+Enter");
+  for (const letter of ["A", "B"]) await done(p, letter);
+  assert.match(await p.page.textContent("[aria-label='Variant A'] .answer"), /One, two, three\..*11 \+ 3 tokens · \$0\.0+\d+.*first/s);
+  assert.match(await p.page.textContent("[aria-label='Variant B'] .answer"), /Lisbon\./);
+  await p.page.waitForSelector("[aria-label='Variant C'] [role=alert]:has-text('answered 429')");
+  await p.page.keyboard.press("Escape");
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("d");
+  assert.equal(await p.page.textContent("[aria-label='Variant A'] .answer del"), "four", "against the event's answer");
+  assert.match(await p.page.textContent("[aria-label='Variant B'] .answer ins"), /Lisbon/);
+  await p.flaws("three variants");
+  if (shots) await p.page.screenshot({ path: `${shots}/playground-1280.png` });
+  // Reload and Back give the same view.
+  await p.page.reload();
+  await p.page.waitForSelector("[aria-label='Variant B'] .answer ins");
+  assert.equal(await p.page.locator(".variant").count(), 3);
+  assert.equal(await p.page.inputValue(".variables textarea"), "Portugal");
+  for (const width of [400, 2560]) {
+    await p.page.setViewportSize({ width, height: 800 });
+    await p.check(`playground at ${width}`);
+    if (shots) await p.page.screenshot({ path: `${shots}/playground-${width}.png` });
+  }
+  await p.close();
+});
+
+test("a tool is called, its result is typed, and the model goes on; a run can be stopped", async () => {
+  const tools = [{ name: "weather", description: "Tells it.", parameters: { type: "object", required: ["city"] } }];
+  const { event_id } = await makeEvent({ config: { provider: "openai", model: "gpt-4o-mini", tools }, inputs: { chat_history: [{ role: "user", content: "What is the weather in Oslo?" }] } });
+  const p = await open();
+  await p.go(`playground?event=${event_id}`, ".prompt-text");
+  await p.page.keyboard.press("r");
+  await p.page.waitForSelector(".answer .call pre");
+  assert.equal(await p.page.textContent(".answer .call pre"), '{"city":"Oslo"}');
+  await p.page.fill(".answer .call textarea", "rain, <b>heavy</b>");
+  await p.page.click("button:has-text('Go on with the results')");
+  await p.page.waitForSelector(".answer .prose:has-text('The tool says: rain, <b>heavy</b>')");
+  assert.equal(await p.page.locator(".prompt .message").count(), 3);
+  await p.page.click("button:has-text('Reply')");
+  assert.equal(await p.page.locator(".prompt .message").count(), 5);
+  await p.check("tools");
+  await p.close();
+});
+
+test("hostile texts stay texts, and what is wrong is said in place", async () => {
+  const { event_id } = await makeEvent({ inputs: { chat_history: hostile.map((content) => ({ role: "user", content })) }, outputs: hostile[0] });
+  const p = await open();
+  await p.go(`playground?event=${event_id}`, ".prompt-text");
+  await p.page.waitForFunction((n) => document.querySelectorAll(".prompt-text").length === n, hostile.length);
+  assert.equal(await p.page.locator(".prompt-text").first().inputValue(), hostile[0]);
+  await p.page.keyboard.press("r");
+  await done(p, "A");
+  await p.page.keyboard.press("d");
+  await p.page.click("summary");
+  await p.page.fill("[aria-label='Variant A'] .stacked textarea", "[{");
+  await p.page.click("[aria-label='Run A']");
+  await p.page.waitForSelector("[role=alert]:has-text('tools: ')");
+  await p.flaws("hostile prompts");
+  await p.check("hostile prompts");
+  await p.close();
+});
+
+test("two variants run over chosen datapoints make two experiments", async () => {
+  const { result } = await send("POST", "/v1/datasets", { name: "capitals" });
+  await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: ["Portugal", "Norway", "nowhere"].map((country) => ({ country, capital: "?" })), mapping: { inputs: ["country"], ground_truth: ["capital"], history: [] } });
+  const p = await open();
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.locator(".prompt-text").nth(0).fill("Be brief.");
+  await p.page.locator(".prompt-text").nth(1).fill("What is the capital of {{country}}?");
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("v");
+  await p.page.keyboard.press("o");
+  await p.page.selectOption("dialog select", { label: "capitals (3)" });
+  await p.page.locator("dialog .points input").nth(2).uncheck();
+  await p.flaws("over a dataset");
+  if (shots) await p.page.screenshot({ path: `${shots}/over-dataset.png` });
+  await p.page.click("dialog button:has-text('Run 4 questions')");
+  await p.page.waitForFunction(() => document.querySelectorAll(".experiment a").length === 2, null, { timeout: 20_000 });
+  assert.match(await p.page.textContent(".experiment"), /capitals in the playground A.*completed: 2 of 2/s);
+  const id = (await p.page.getAttribute(".experiment a", "href")).split("/").pop();
+  const { evaluation } = await send("GET", `/v1/runs/${id}`);
+  assert.equal(evaluation.status, "completed");
+  assert.equal(evaluation.dataset_id, result.insertedId);
+  assert.equal(evaluation.event_ids.length, 2);
+  const trees = await Promise.all(evaluation.event_ids.map((s) => send("GET", `/v1/sessions/${s}`)));
+  assert.deepEqual(trees.map((t) => t.outputs.content).sort(), ["Lisbon.", "You said: What is the capital of Norway?"]);
+  assert.ok(trees.every((t) => t.children[0].event_type === "model" && t.metadata.run_id === id && t.metadata.total_tokens > 0 && t.feedback.ground_truth.capital === "?"));
+  await p.check("experiments");
+  await p.close();
+});
+
+test("a configuration: saved from the playground, changed, compared, brought back, deployed", async () => {
+  const p = await open();
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.locator(".prompt-text").nth(1).fill("Hello {{name}}, twice {{name}}");
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("s");
+  await p.page.fill("dialog input", hostile[1]);
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector(".configuration");
+  assert.match(await p.page.textContent(".configuration"), /1 variable: name/);
+  await p.page.locator(".prompt-text").nth(1).fill("Good day {{name}}");
+  await p.page.click("button:has-text('Save as version 2')");
+  await p.page.waitForSelector("li:has-text('Version 2'):has-text('current')");
+  await p.page.locator("aside label", { hasText: "prod" }).locator("input").click();
+  await p.page.waitForSelector("h1 + .chip:has-text('prod')");
+  await p.page.click("a:has-text('Version 1')");
+  await p.page.waitForSelector(".text-diff ins");
+  assert.match(await p.page.textContent(".text-diff"), /Hello.*Good.*day/s);
+  await p.flaws("a configuration");
+  if (shots) await p.page.screenshot({ path: `${shots}/configuration-version.png` });
+  await p.page.click("button:has-text('Make it the current one')");
+  await p.page.waitForSelector("li:has-text('Version 4'):has-text('current')");
+  assert.equal(await p.page.locator(".prompt-text").nth(1).inputValue(), "Hello {{name}}, twice {{name}}");
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("p");
+  await p.page.waitForSelector(".variables");
+  assert.match(await p.page.textContent("header"), /from .*version 4/s);
+  await p.page.keyboard.press("g");
+  await p.page.keyboard.press("f");
+  await p.page.waitForSelector("tbody tr");
+  assert.equal(await p.page.locator("tbody tr").count(), 1);
+  await p.page.fill("input[type=search]", "none of this");
+  await p.page.waitForSelector("h2:has-text('None has')");
+  await p.page.click("button:has-text('Show all 1')");
+  for (const width of [400, 2560]) {
+    await p.page.setViewportSize({ width, height: 800 });
+    await p.check(`configurations at ${width}`);
+    if (shots) await p.page.screenshot({ path: `${shots}/configurations-${width}.png` });
+  }
+  await p.close();
+});
+
+test("a tool: its schema is told what is wrong, who uses it is seen", async () => {
+  const p = await open();
+  await p.go("tools", "h2:has-text('No tools yet')");
+  await p.page.click("button:has-text('New')");
+  await p.page.waitForSelector("#flaws .good");
+  await p.page.fill("form input", "weather");
+  await p.page.fill("form textarea.mono", "{");
+  await p.page.waitForSelector("#flaws .bad");
+  assert.ok(await p.page.isDisabled("button[type=submit]"));
+  await p.page.fill("form textarea.mono", '{"type": "object", "properties": {"city": {"type": "strin"}}, "required": ["town"]}');
+  assert.match(await p.page.textContent("#flaws"), /"town" is not among the properties.*"strin" is not a type/s);
+  await p.flaws("a tool");
+  if (shots) await p.page.screenshot({ path: `${shots}/tool.png` });
+  await p.page.fill("form textarea.mono", '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}');
+  await p.page.keyboard.press("Tab");
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForSelector("tbody tr:has-text('weather')");
+  const { tools } = await send("GET", "/v1/tools");
+  await send("POST", "/v1/configurations", { name: "with a tool", provider: "openai", parameters: { call_type: "chat", model: "m", selectedFunctions: [{ id: tools[0].id, name: "weather" }] } });
+  await p.page.reload();
+  await p.page.click("a:has-text('weather')");
+  await p.page.waitForSelector("aside a:has-text('with a tool')");
+  for (const width of [400, 2560]) {
+    await p.page.setViewportSize({ width, height: 800 });
+    await p.check(`tools at ${width}`);
+    if (shots) await p.page.screenshot({ path: `${shots}/tools-${width}.png` });
+  }
+  await p.page.click("button:has-text('Delete')");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("h2:has-text('No tools yet')");
+  await p.close();
+});
+
+test("who may only read sees prompts, and why nothing can be asked", async () => {
+  const me = await send("GET", "/v1/me");
+  const made = await send("POST", `/v1/projects/${me.project.id}/fine_grained_api_keys`, { name: `reader ${uuid()}`, permissions: ["read"], expires_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const p = await open({ signIn: false });
+  assert.equal((await p.context.request.post(`${base}/v1/login`, { data: { key: made.data.key_value } })).status(), 200);
+  await p.go("playground", ".notice:has-text('scope full')");
+  assert.equal(await p.page.locator("button:has-text('Run')").count(), 0);
+  for (const place of ["configurations", "tools"]) {
+    await p.go(place, "h1");
+    assert.equal(await p.page.locator("button:has-text('New')").count(), 0);
+  }
+  await p.check("reading");
+  await p.close();
+});
+
+assert.ok(key);
+await run();

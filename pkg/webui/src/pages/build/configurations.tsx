@@ -1,0 +1,142 @@
+// Configurations: prompts with their models and settings, in versions, and where they are deployed.
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../../api/client.ts";
+import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
+import { addCommands } from "../../app/keymap.ts";
+import { go, href, route, setParams } from "../../app/router.ts";
+import * as format from "../../model/format.ts";
+import { fromConfiguration, numbers, parametersOf, variablesOf, type Variant } from "../../model/playground.ts";
+import { Problem, useLoaded } from "../../parts/common.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { PlainTable } from "../../parts/plaintable.tsx";
+import { Prompt } from "../../parts/prompt.tsx";
+import { TextDiff } from "../../parts/textdiff.tsx";
+import { FormDialog, may, useWork } from "../settings/common.tsx";
+import { List, readConfigurations } from "./list.tsx";
+
+const environments = ["dev", "staging", "prod"] as const;
+const path = (id: string, rest = "") => `v1/configurations/${encodeURIComponent(id)}${rest}`;
+
+export function Page({ path: [id] }: { path: string[] }) {
+  return id ? <One key={id} id={id} /> : <All />;
+}
+
+const Environments = ({ of }: { of: Configuration }) => <>{of.env.map((e) => <span key={e} class={`chip${e === "prod" ? " running" : ""}`}>{e}</span>)}</>;
+
+function All() {
+  const list = useLoaded("configurations", readConfigurations);
+  const [adding, setAdding] = useState(false);
+  const [name, setName] = useState("");
+  const [model, setModel] = useState("");
+  const create = async () => {
+    const body = { name: name.trim(), provider: "default", parameters: { call_type: "chat", model: model.trim(), template: [{ role: "system", content: "" }, { role: "user", content: "" }] } };
+    go(href(["configurations", (await call<CreateConfigurationAnswer>("v1/configurations", { method: "POST", body })).insertedId]));
+  };
+  return (
+    <List title="Configurations" list={list} onNew={() => setAdding(true)} text={(c) => `${c.name} ${c.provider} ${c.parameters.model} ${c.tags.join(" ")} ${c.env.join(" ")}`}
+      empty="A configuration is a prompt with its model and settings, in versions, which programs read by name and environment."
+      table={(rows) => (
+        <PlainTable label="Configurations" rows={rows} rowId={(c) => c.id} columns={[
+          { label: "Name", wide: true, cell: (c) => <a class="strong" href={href(["configurations", c.id])}>{c.name}</a> },
+          { label: "Model", cell: (c) => <>{c.parameters.model} <span class="faint">{c.provider}</span></> },
+          { label: "Deployed to", cell: (c) => <Environments of={c} /> },
+          { label: "Tags", cell: (c) => c.tags.join(", ") },
+          { label: "Version", right: true, cell: (c) => c.version },
+          { label: "Changed", right: true, cell: (c) => format.ago(Date.parse(c.updated_at ?? c.created_at), Date.now()) },
+        ]} />
+      )}>
+      {adding && (
+        <FormDialog title="New configuration" action="Create" onClose={() => setAdding(false)} onSubmit={create}>
+          <label>Name<input class="input" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
+          <label>Model<input class="input" required maxLength={200} value={model} placeholder="gpt-4o-mini" onInput={(e) => setModel(e.currentTarget.value)} /></label>
+        </FormDialog>
+      )}
+    </List>
+  );
+}
+
+/** A version as a text, to be compared with another. */
+function textOf(c: Configuration): string {
+  const v = fromConfiguration(c);
+  const settings = Object.entries(v.settings).map(([k, t]) => `${k}: ${t}`);
+  return [`name: ${c.name}`, `provider: ${c.provider}`, `model: ${v.model}`, ...settings, `environments: ${c.env.join(", ") || "none"}`, ...v.messages.map((m) => `\n[${m.role}]\n${m.text}`), ...(v.tools ? [`\ntools: ${v.tools}`] : [])].join("\n");
+}
+
+function One({ id }: { id: string }) {
+  const { params } = route.value;
+  const version = params.get("version");
+  const read = async (v: string | null, signal: AbortSignal) => (await call<GetConfigurationAnswer>(path(id, v ? `?version=${v}` : ""), { signal })).configuration;
+  const current = useLoaded(id, (signal) => read(null, signal));
+  const versions = useLoaded(`${id} versions`, (signal) => call<ListConfigurationVersionsAnswer>(path(id, "/versions"), { signal }));
+  const old = useLoaded(version, (signal) => read(version, signal));
+  const [draft, setDraft] = useState<Variant | null>(null);
+  const [deleting, setDeleting] = useState(false);
+  const { busy, problem, run } = useWork();
+  const c = current.value;
+  const v = draft ?? (c && fromConfiguration(c));
+  const changes = may("full");
+  const put = (body: ConfigurationInput) => run(async () => {
+    await call(path(id), { method: "PUT", body: { name: c!.name, ...body } });
+    setDraft(null);
+    setParams({ version: null }, true);
+    current.reload();
+    versions.reload();
+  });
+  const save = () => run(async () => put({ provider: v!.provider || c!.provider, parameters: parametersOf(v!, c!.parameters) }));
+  useEffect(() => addCommands([
+    { id: "playground", keys: ["p"], label: "Open in the playground", group: "Configuration", run: () => go(href(["playground"], { config: id, version })) },
+    { id: "close", keys: ["escape"], label: "Back to the current version", group: "Configuration", run: () => setParams({ version: null }, true) },
+  ]), [id, version]);
+  if (current.error) return <Problem error={current.error} retry={current.reload} />;
+  if (!c || !v) return null;
+  const set = (change: Partial<Variant>) => setDraft({ ...v, ...change });
+  const names = variablesOf(v.messages.map((m) => m.text));
+  const shown = version && old.value ? old.value : null;
+  return (
+    <div class="page">
+      <header>
+        <a class="secondary" href={href(["configurations"])}>Configurations</a><span class="faint">/</span>
+        <h1 class="ellipsis">{c.name}</h1><Environments of={c} />
+        <span class="grow" />
+        <a class="button" title="p" href={href(["playground"], { config: id, version })}><Icon name="playground" small />Playground</a>
+        {changes && <button type="button" class="button danger" onClick={() => setDeleting(true)}>Delete…</button>}
+      </header>
+      <div class="configuration">
+        <section aria-label={shown ? `Version ${version}` : "The current version"}>
+          {problem && <p class="bad" role="alert">{problem}</p>}
+          {shown ? (
+            <>
+              <header class="inline"><h2 class="grow">{`Version ${version} against the current one, ${c.version}`}</h2>
+                {changes && <button type="button" class="button" disabled={busy} onClick={() => void put({ name: shown.name, provider: shown.provider, parameters: shown.parameters })}>Make it the current one</button>}</header>
+              <TextDiff left={textOf(shown)} right={textOf(c)} />
+            </>
+          ) : (
+            <>
+              <div class="settings-row">
+                <label>provider<input class="input" value={v.provider} readOnly={!changes} onInput={(e) => set({ provider: e.currentTarget.value })} /></label>
+                <label>model<input class="input" value={v.model} readOnly={!changes} onInput={(e) => set({ model: e.currentTarget.value })} /></label>
+                {[...new Set([...numbers.slice(0, 3), ...Object.keys(v.settings)])].map((n) => <label key={n}>{n.replaceAll("_", " ")}<input class="input" value={v.settings[n] ?? ""} placeholder="default" readOnly={!changes} onInput={(e) => set({ settings: { ...v.settings, [n]: e.currentTarget.value } })} /></label>)}
+              </div>
+              <p class="secondary">{names.length > 0 ? `${format.plural(names.length, "variable")}: ${names.join(", ")}` : "No variables: {{name}} makes one."}</p>
+              <Prompt messages={v.messages} onChange={(messages) => set({ messages })} disabled={!changes} />
+              {v.tools && <details><summary>{format.plural((JSON.parse(v.tools) as unknown[]).length, "tool")}</summary><pre class="code" tabIndex={0}>{v.tools}</pre></details>}
+              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => setDraft(null)}>Undo</button>}</div>}
+            </>
+          )}
+        </section>
+        <aside>
+          <h2>Environments</h2>
+          {environments.map((e) => <label key={e} class="check"><input type="checkbox" checked={c.env.includes(e)} disabled={!changes || busy} onChange={() => void put({ env: c.env.includes(e) ? c.env.filter((x) => x !== e) : [...c.env, e] })} />{e}</label>)}
+          <p class="secondary">Programs that ask for one of these get the current version.</p>
+          <h2>Versions</h2>
+          {versions.error && <p class="bad">{(versions.error as Error).message}</p>}
+          <ul>{versions.value?.versions.map((r) => {
+            const now = r.version === c.version;
+            return <li key={r.version}><a aria-current={now ? !shown || undefined : version === String(r.version) || undefined} href={href(["configurations", id], { version: now ? null : String(r.version) })}>{`Version ${r.version}`}</a> <span class="faint">{now ? "current" : format.ago(Date.parse(r.created_at), Date.now())}</span></li>;
+          })}</ul>
+        </aside>
+      </div>
+      {deleting && <FormDialog title={`Delete ${c.name}?`} action="Delete" danger onClose={() => setDeleting(false)} onSubmit={async () => { await call(path(id), { method: "DELETE" }); go(href(["configurations"])); }}><p>{`All ${format.plural(c.version, "version")} go with it; programs that read it find nothing.`}</p></FormDialog>}
+    </div>
+  );
+}
