@@ -4162,7 +4162,7 @@ var later = {
   tools: { title: "Tools", load: () => import("./tools-6HJDRGSQ.js") },
   playground: { title: "Playground", load: () => import("./playground-RLOFAEWL.js") },
   settings: { title: "Settings", load: () => import("./settings-IWAPYPUG.js") },
-  queues: { title: "Queues", load: () => import("./queues-IQK4QHHI.js") }
+  queues: { title: "Queues", load: () => import("./queues-OS4DX545.js") }
 };
 
 // main.tsx

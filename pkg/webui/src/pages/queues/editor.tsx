@@ -53,7 +53,7 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
         <fieldset class="picks">
           <legend>Scores to give</legend>
           {metrics.error ? <Problem error={metrics.error} retry={metrics.reload} /> : (metrics.value ?? []).map((m) => (
-            <label key={m.name}><input type="checkbox" checked={chosen.includes(m.name)} onChange={(e) => setChosen(e.currentTarget.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name))} /><span class="ellipsis">{m.name}</span><span class="faint">{kindOf(m)}</span></label>
+            <label key={m.name}><input type="checkbox" checked={chosen.includes(m.name)} onChange={(e) => setChosen(e.currentTarget.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name))} /><span class="ellipsis">{m.name}</span><span class="faint ellipsis">{kindOf(m)}</span></label>
           ))}
           {metrics.value && metrics.value.length > 0 && chosen.length === 0 && <p class="secondary">None is chosen: people may give any of them.</p>}
           <NewScore open={metrics.value?.length === 0} onMade={(made) => { metrics.reload(); setChosen([...chosen, made]); }} />

@@ -709,7 +709,7 @@ function QueueEditor({ queue, onClose }) {
       metrics.error ? /* @__PURE__ */ jsx6(Problem, { error: metrics.error, retry: metrics.reload }) : (metrics.value ?? []).map((m) => /* @__PURE__ */ jsxs6("label", { children: [
         /* @__PURE__ */ jsx6("input", { type: "checkbox", checked: chosen.includes(m.name), onChange: (e) => setChosen(e.currentTarget.checked ? [...chosen, m.name] : chosen.filter((n) => n !== m.name)) }),
         /* @__PURE__ */ jsx6("span", { class: "ellipsis", children: m.name }),
-        /* @__PURE__ */ jsx6("span", { class: "faint", children: kindOf(m) })
+        /* @__PURE__ */ jsx6("span", { class: "faint ellipsis", children: kindOf(m) })
       ] }, m.name)),
       metrics.value && metrics.value.length > 0 && chosen.length === 0 && /* @__PURE__ */ jsx6("p", { class: "secondary", children: "None is chosen: people may give any of them." }),
       /* @__PURE__ */ jsx6(NewScore, { open: metrics.value?.length === 0, onMade: (made) => {
