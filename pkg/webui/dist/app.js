@@ -19,7 +19,7 @@ import {
   loadProjects,
   projects,
   switchProject
-} from "./chunk-PVG62MKY.js";
+} from "./chunk-33B3BXF6.js";
 import {
   AskPerson,
   EventTitle,
@@ -29,7 +29,7 @@ import {
   person,
   readScores,
   setPerson
-} from "./chunk-HK3EELSO.js";
+} from "./chunk-NIOQOWJ3.js";
 import "./chunk-2AJXYZXW.js";
 import {
   inputMessages,
@@ -44,14 +44,14 @@ import {
   searchEvents,
   searchFields,
   searchSessions
-} from "./chunk-YZTZSPCO.js";
+} from "./chunk-O6BCMQLE.js";
 import {
   forget,
   loadPreviews,
   previewOf,
   readEvent,
   readField
-} from "./chunk-IQZ6MDTN.js";
+} from "./chunk-QNO7X5V3.js";
 import {
   FilterBar,
   barId,
@@ -59,7 +59,7 @@ import {
   ownFacets,
   useFields,
   valuesOf
-} from "./chunk-YH5XBPTT.js";
+} from "./chunk-LLPCC6J2.js";
 import {
   RangePicker,
   bounds,
@@ -67,7 +67,7 @@ import {
   defaultRange,
   rangeLabel,
   utc
-} from "./chunk-AGG7WYUP.js";
+} from "./chunk-DOD54YH4.js";
 import {
   ColumnMenu,
   columnLabel,
@@ -76,13 +76,13 @@ import {
   rowHeight,
   valueAt,
   writeColumns
-} from "./chunk-PZGHFKN6.js";
+} from "./chunk-4OZTWG7X.js";
 import {
   Table,
   Value,
   reveal,
   useWindow
-} from "./chunk-QRBT3GUF.js";
+} from "./chunk-EM2CNRJ7.js";
 import "./chunk-QECMO2W6.js";
 import {
   csv,
@@ -111,7 +111,7 @@ import {
   meError,
   signIn,
   signOut
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   ApiError,
   Copy,
@@ -147,7 +147,7 @@ import {
   useLoaded,
   useRested,
   value
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // main.tsx
 import { render } from "./lib.js";
@@ -1320,7 +1320,7 @@ function ExportMenu({ name, total, columns, search, pages, onBusy, onError }) {
     onBusy(false);
   };
   const [adding, setAdding] = useState10(false);
-  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-4FDCBSU6.js"));
+  const dialog = useLoaded(adding ? "dialog" : null, () => import("./fromlist-P2OIQEAH.js"));
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
   return /* @__PURE__ */ jsxs11(Fragment5, { children: [
@@ -4152,17 +4152,17 @@ function Samples() {
 
 // routes.tsx
 var later = {
-  charts: { title: "Chart", load: () => import("./builder-C52DGQNM.js") },
-  dashboards: { title: "Dashboards", load: () => import("./boards-HB3MILIZ.js") },
-  metrics: { title: "Metrics", load: () => import("./metrics-M7B4CMX4.js") },
-  datasets: { title: "Datasets", load: () => import("./page-LXNRUHX4.js") },
-  alerts: { title: "Alerts", load: () => import("./alerts-W54HTENO.js") },
-  compare: { title: "Compare", load: () => import("./compare-NFYNQN2F.js") },
-  configurations: { title: "Configurations", load: () => import("./configurations-FAIHR4VF.js") },
-  tools: { title: "Tools", load: () => import("./tools-6HJDRGSQ.js") },
-  playground: { title: "Playground", load: () => import("./playground-RLOFAEWL.js") },
-  settings: { title: "Settings", load: () => import("./settings-IWAPYPUG.js") },
-  queues: { title: "Queues", load: () => import("./queues-OS4DX545.js") }
+  charts: { title: "Chart", load: () => import("./builder-EVRNCATB.js") },
+  dashboards: { title: "Dashboards", load: () => import("./boards-CAW6EIVB.js") },
+  metrics: { title: "Metrics", load: () => import("./metrics-YFIYQBI6.js") },
+  datasets: { title: "Datasets", load: () => import("./page-UNAHPPLP.js") },
+  alerts: { title: "Alerts", load: () => import("./alerts-4AQBNKZJ.js") },
+  compare: { title: "Compare", load: () => import("./compare-PMFJUQHL.js") },
+  configurations: { title: "Configurations", load: () => import("./configurations-QRA2PODX.js") },
+  tools: { title: "Tools", load: () => import("./tools-NDQT624Q.js") },
+  playground: { title: "Playground", load: () => import("./playground-X5PEUZKS.js") },
+  settings: { title: "Settings", load: () => import("./settings-VLCJ6NSF.js") },
+  queues: { title: "Queues", load: () => import("./queues-247IQW3U.js") }
 };
 
 // main.tsx

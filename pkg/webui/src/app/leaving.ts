@@ -1,6 +1,6 @@
 // Asks before the address leaves a page with work that is not saved. The question stands in the page, and the page stays meanwhile.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { go } from "./router.ts";
+import { go, holding } from "./router.ts";
 
 export interface Leaving {
   to: string | null; // the address that somebody wants to go to
@@ -9,28 +9,19 @@ export interface Leaving {
   free: () => void; // from now on nothing is asked
 }
 
-/** While work is unsaved, an address that does not begin as one of the page's is not gone to before leave is called. */
+/** While work is unsaved, an address that is none of the page's is not gone to before leave is called. */
 export function useLeaving(unsaved: boolean, own: string): Leaving {
   const [to, setTo] = useState<string | null>(null);
   const free = useRef(false);
-  const here = useRef(location.hash);
   useEffect(() => {
     if (!unsaved) return;
     free.current = false;
-    here.current = location.hash;
-    // Before the router sees it: otherwise the page were gone when it asks.
-    const onHash = (e: HashChangeEvent) => {
-      const inPage = location.hash.split("?")[0] === own;
-      if (inPage || free.current) {
-        here.current = location.hash;
-        return;
-      }
-      e.stopImmediatePropagation();
-      setTo(location.hash);
-      history.replaceState(history.state, "", here.current);
+    holding.keep = (next) => {
+      if (free.current || next.split("?")[0] === own) return false;
+      setTo(next);
+      return true;
     };
-    addEventListener("hashchange", onHash, true);
-    return () => removeEventListener("hashchange", onHash, true);
+    return () => { holding.keep = null; };
   }, [unsaved, own]);
   return {
     to,

@@ -8,7 +8,14 @@ export interface Route {
 }
 
 const hash = signal(location.hash);
-addEventListener("hashchange", () => (hash.value = location.hash));
+
+/** A page may keep the address where it is: keep is asked before each change that did not come from the page itself. */
+export const holding: { keep: ((to: string) => boolean) | null } = { keep: null };
+
+addEventListener("hashchange", () => {
+  if (holding.keep?.(location.hash)) history.replaceState(history.state, "", hash.value);
+  else hash.value = location.hash;
+});
 
 export const route = computed<Route>(() => {
   const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);

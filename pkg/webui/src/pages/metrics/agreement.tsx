@@ -49,7 +49,7 @@ export function Agreement({ id, name }: { id: string; name: string }) {
             numbers && ["Concordance", part(numbers.kappa), "kappa weighted by squares"],
           ]} />
           {classes && (
-            <div class="metric-wide"><table class="metric-table">
+            <div class="metric-wide" role="region" aria-label="By value" tabIndex={0}><table class="metric-table">
               <thead><tr>{["Value", "People", "Metric", "Both", "Precision", "Recall", "F1"].map((h) => <th key={h} scope="col">{h}</th>)}</tr></thead>
               <tbody>{classes.values.map((c) => <tr key={JSON.stringify(c.value)}><th scope="row" class="ellipsis">{classes.by_threshold > 0 && typeof c.value === "boolean" ? (c.value ? "passes" : "does not pass") : format.value(c.value)}</th>{[...[c.labelled, c.given, c.both].map(format.count), ...[c.precision, c.recall, c.f1].map(part)].map((v, i) => <td key={i}>{v}</td>)}</tr>)}</tbody>
             </table>{classes.omitted > 0 && <p class="secondary">{`${format.plural(classes.omitted, "rarer value")} not listed.`}</p>}</div>

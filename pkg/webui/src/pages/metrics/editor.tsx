@@ -48,7 +48,7 @@ export function Editor({ draft: d, onChange, readOnly }: { draft: Definition; on
           <Filters {...part} />
           <Check label="Only events with a ground truth" value={d.needs_ground_truth} on={(needs_ground_truth) => set({ needs_ground_truth })} />
           <Check label="Score new events as they come" value={d.enabled_in_prod} on={(enabled_in_prod) => set({ enabled_in_prod })} />
-          {d.enabled_in_prod && <Num short label="Sample, in %" min="0" max="100" value={d.sampling_percentage} on={(n) => { if (n !== null) set({ sampling_percentage: n }); }} />}
+          {d.enabled_in_prod && <Num short label="Sample, in %" value={d.sampling_percentage} on={(n) => { if (n !== null) set({ sampling_percentage: n }); }} />}
         </fieldset>
       )}
     </fieldset>
@@ -60,7 +60,7 @@ function Passing({ draft: d, set }: Part) {
   const t: Threshold = d.threshold ?? {};
   const limit = (changes: Threshold) => set({ threshold: { ...t, ...changes } });
   if (d.return_type === "boolean") return <Choice label="Passes" value={String(t.pass_when ?? "")} on={(v) => set({ threshold: v === "" ? null : { pass_when: v === "true" } })} options={[["", "no rule"], ["true", "true"], ["false", "false"]]} />;
-  if (d.return_type === "float") return <div class="metric-triple"><Num label="Passes from" value={t.min} on={(min) => limit({ min })} /><Num label="to" value={t.max} on={(max) => limit({ max })} /><Num label="Highest score" step="1" min="1" placeholder="open" value={d.scale} on={(scale) => set({ scale })} /></div>;
+  if (d.return_type === "float") return <div class="metric-triple"><Num label="Passes from" value={t.min} on={(min) => limit({ min })} /><Num label="to" value={t.max} on={(max) => limit({ max })} /><Num label="Highest score" placeholder="open" value={d.scale} on={(scale) => set({ scale })} /></div>;
   if (d.return_type === "string") return null;
   const passing = t.passing_categories ?? [];
   const toggle = (name: string, on: boolean) => {

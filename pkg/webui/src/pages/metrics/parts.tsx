@@ -82,8 +82,13 @@ interface Field { label: string; value: string | number; on: (v: string) => void
 export const Text = ({ label, on, short, ...rest }: Field) =>
   <label class={short ? "metric-check" : undefined}>{label}<input class={`input${short ? " short" : ""}`} onInput={(e) => on(e.currentTarget.value)} {...rest} /></label>;
 
-export const Num = ({ label, value, on, ...rest }: { label: string; short?: boolean; [attribute: string]: unknown } & { value: number | null | undefined; on: (v: number | null) => void }) =>
-  <Text type="number" step="any" label={label} value={value ?? ""} on={(v) => on(v.trim() === "" || Number.isNaN(Number(v)) ? null : Number(v))} {...rest} />;
+/** A number. What is being typed, such as "0.", stays as it is. */
+export function Num({ label, value, on, ...rest }: { label: string; short?: boolean; [attribute: string]: unknown } & { value: number | null | undefined; on: (v: number | null) => void }) {
+  const read = (v: string) => (v.trim() === "" || Number.isNaN(Number(v)) ? null : Number(v));
+  const [draft, setDraft] = useState("");
+  const shown = read(draft) === (value ?? null) ? draft : String(value ?? "");
+  return <Text inputMode="decimal" label={label} value={shown} on={(v) => { setDraft(v); on(read(v)); }} {...rest} />;
+}
 
 export const Choice = ({ label, value, on, options, short, ...rest }: Field & { options: readonly (readonly [string, string])[] }) =>
   <label class={short ? "metric-check" : undefined}>{label}<select class="input" value={value} onChange={(e) => on(e.currentTarget.value)} {...rest}>{options.map(([v, l]) => <option key={v} value={v}>{l}</option>)}</select></label>;

@@ -132,7 +132,7 @@ function Backfills({ id, onChange }: { id: string; onChange: () => void }) {
       {form && (
         <form class="metric-tools" onSubmit={(e) => { e.preventDefault(); void send("", { dateRange: dateRange(form.range) ?? null, limit: form.limit }); }}>
           <Choice short label="Events of" value={form.range} on={(range) => setForm({ ...form, range })} options={ranges} />
-          <Num short label="at most" min="1" placeholder="all" value={form.limit} on={(limit) => setForm({ ...form, limit })} />
+          <Num short label="at most" placeholder="all" value={form.limit} on={(limit) => setForm({ ...form, limit })} />
           <button type="submit" class="button primary">Start</button><Button label="Close" on={() => setForm(null)} />
           <span class="secondary">By the deployed version, over the events that it is for, without a sample.</span>
         </form>

@@ -5,11 +5,11 @@ import {
   numbers,
   parametersOf,
   variablesOf
-} from "./chunk-FIMKF3V5.js";
+} from "./chunk-5WGHOWSP.js";
 import {
   List,
   readConfigurations
-} from "./chunk-IYAR5EWX.js";
+} from "./chunk-6LMCMV6X.js";
 import "./chunk-3456I3UM.js";
 import {
   TextDiff
@@ -22,11 +22,11 @@ import {
   FormDialog,
   may,
   useWork
-} from "./chunk-CX2OPI7P.js";
+} from "./chunk-LBNGTCXW.js";
 import {
   addCommands
 } from "./chunk-OHLKVWBT.js";
-import "./chunk-RKUKSB4O.js";
+import "./chunk-GUSFF3X4.js";
 import {
   Icon,
   Problem,
@@ -38,7 +38,7 @@ import {
   route,
   setParams,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/build/configurations.tsx
 import { useEffect, useState } from "./lib.js";

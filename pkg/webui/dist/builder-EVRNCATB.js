@@ -6,30 +6,30 @@ import {
   mayWrite,
   saveChart,
   useBooleans
-} from "./chunk-7LO5BG4G.js";
+} from "./chunk-YTW34TXB.js";
 import "./chunk-J545MDJC.js";
 import {
   FilterBar,
   useFields,
   valuesOf
-} from "./chunk-YH5XBPTT.js";
+} from "./chunk-LLPCC6J2.js";
 import {
   RangePicker,
   defaultRange
-} from "./chunk-AGG7WYUP.js";
+} from "./chunk-DOD54YH4.js";
 import {
   aggregations,
   displays,
   fromSaved,
   maxSeries,
   textOf
-} from "./chunk-CYA5IQ5X.js";
+} from "./chunk-JZGGWF3I.js";
 import "./chunk-6QNBNRAZ.js";
 import {
   compile
 } from "./chunk-3DHMDG3S.js";
 import "./chunk-OHLKVWBT.js";
-import "./chunk-RKUKSB4O.js";
+import "./chunk-GUSFF3X4.js";
 import {
   Empty,
   Problem,
@@ -41,7 +41,7 @@ import {
   route,
   setParams,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/dashboards/builder.tsx
 import { signal } from "./lib.js";

@@ -10,17 +10,17 @@ import {
   requestOf,
   valuesOf,
   variablesOf
-} from "./chunk-FIMKF3V5.js";
+} from "./chunk-5WGHOWSP.js";
 import {
   readConfigurations
-} from "./chunk-IYAR5EWX.js";
+} from "./chunk-6LMCMV6X.js";
 import {
   Markdown
 } from "./chunk-2AJXYZXW.js";
 import "./chunk-3456I3UM.js";
 import {
   readEvent
-} from "./chunk-IQZ6MDTN.js";
+} from "./chunk-QNO7X5V3.js";
 import {
   TextDiff
 } from "./chunk-JBVLRSMM.js";
@@ -28,14 +28,14 @@ import "./chunk-QECMO2W6.js";
 import {
   FormDialog,
   may
-} from "./chunk-CX2OPI7P.js";
+} from "./chunk-LBNGTCXW.js";
 import {
   addCommands,
   keysOf
 } from "./chunk-OHLKVWBT.js";
 import {
   me
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   ApiError,
   Copy,
@@ -53,7 +53,7 @@ import {
   send,
   setParams,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/playground/index.tsx
 import { useEffect, useState as useState3 } from "./lib.js";

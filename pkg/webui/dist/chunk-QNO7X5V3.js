@@ -2,7 +2,7 @@
 import {
   call,
   text
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // api/cache.ts
 var maxEvents = 400;

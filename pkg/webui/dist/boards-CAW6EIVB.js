@@ -4,16 +4,16 @@ import {
   addToBoard,
   mayWrite,
   saveChart
-} from "./chunk-7LO5BG4G.js";
+} from "./chunk-YTW34TXB.js";
 import "./chunk-J545MDJC.js";
-import "./chunk-YH5XBPTT.js";
-import "./chunk-AGG7WYUP.js";
-import "./chunk-CYA5IQ5X.js";
+import "./chunk-LLPCC6J2.js";
+import "./chunk-DOD54YH4.js";
+import "./chunk-JZGGWF3I.js";
 import "./chunk-6QNBNRAZ.js";
 import "./chunk-3DHMDG3S.js";
 import "./chunk-OHLKVWBT.js";
-import "./chunk-RKUKSB4O.js";
-import "./chunk-7PZVISW2.js";
+import "./chunk-GUSFF3X4.js";
+import "./chunk-ALF5UQ2H.js";
 export {
   Page,
   addToBoard,

@@ -2,7 +2,7 @@
 import {
   List,
   readConfigurations
-} from "./chunk-IYAR5EWX.js";
+} from "./chunk-6LMCMV6X.js";
 import {
   PlainTable
 } from "./chunk-LZBRRPLS.js";
@@ -10,8 +10,8 @@ import {
   FormDialog,
   may,
   useWork
-} from "./chunk-CX2OPI7P.js";
-import "./chunk-RKUKSB4O.js";
+} from "./chunk-LBNGTCXW.js";
+import "./chunk-GUSFF3X4.js";
 import {
   Problem,
   ago,
@@ -20,7 +20,7 @@ import {
   href,
   plural,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/build/tools.tsx
 import { useState } from "./lib.js";

@@ -8,7 +8,7 @@ import {
   plural,
   useLoaded,
   useRested
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/datasets/fromlist.tsx
 import { useState } from "./lib.js";

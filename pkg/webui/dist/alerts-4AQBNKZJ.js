@@ -5,11 +5,11 @@ import {
 import {
   FormDialog,
   useWork
-} from "./chunk-CX2OPI7P.js";
+} from "./chunk-LBNGTCXW.js";
 import {
   aggregations,
   textOf
-} from "./chunk-CYA5IQ5X.js";
+} from "./chunk-JZGGWF3I.js";
 import "./chunk-6QNBNRAZ.js";
 import {
   compile
@@ -19,7 +19,7 @@ import {
 } from "./chunk-OHLKVWBT.js";
 import {
   me
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   Empty,
   Icon,
@@ -33,7 +33,7 @@ import {
   shortTime,
   time,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/alerts/index.tsx
 import { useEffect, useState as useState2 } from "./lib.js";

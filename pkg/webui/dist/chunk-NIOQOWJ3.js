@@ -9,7 +9,7 @@ import {
 import {
   reveal,
   useWindow
-} from "./chunk-QRBT3GUF.js";
+} from "./chunk-EM2CNRJ7.js";
 import {
   Copy,
   Icon,
@@ -22,7 +22,7 @@ import {
   time,
   useLoaded,
   value
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // app/person.ts
 import { signal } from "./lib.js";

@@ -5,7 +5,7 @@ import {
 } from "./chunk-3456I3UM.js";
 import {
   Icon
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // model/playground.ts
 var numbers = ["temperature", "max_tokens", "top_p", "seed", "presence_penalty", "frequency_penalty"];

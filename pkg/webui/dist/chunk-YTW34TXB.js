@@ -7,7 +7,7 @@ import {
   barId,
   useFields,
   valuesOf
-} from "./chunk-YH5XBPTT.js";
+} from "./chunk-LLPCC6J2.js";
 import {
   RangePicker,
   bounds,
@@ -15,7 +15,7 @@ import {
   defaultRange,
   ownZone,
   utc
-} from "./chunk-AGG7WYUP.js";
+} from "./chunk-DOD54YH4.js";
 import {
   change,
   csvOf,
@@ -32,7 +32,7 @@ import {
   settle,
   toSaved,
   valueText
-} from "./chunk-CYA5IQ5X.js";
+} from "./chunk-JZGGWF3I.js";
 import {
   compile
 } from "./chunk-3DHMDG3S.js";
@@ -42,7 +42,7 @@ import {
 } from "./chunk-OHLKVWBT.js";
 import {
   me
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   Dialog,
   Empty,
@@ -58,7 +58,7 @@ import {
   ticks,
   time,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/dashboards/boards.tsx
 import { signal } from "./lib.js";

@@ -53,7 +53,11 @@ function isAbort(error) {
 // app/router.ts
 import { computed, signal as signal2 } from "./lib.js";
 var hash = signal2(location.hash);
-addEventListener("hashchange", () => hash.value = location.hash);
+var holding = { keep: null };
+addEventListener("hashchange", () => {
+  if (holding.keep?.(location.hash)) history.replaceState(history.state, "", hash.value);
+  else hash.value = location.hash;
+});
 var route = computed(() => {
   const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);
   return { path: path.split("/").filter(Boolean).map(decode), params: new URLSearchParams(query) };
@@ -378,6 +382,7 @@ export {
   call,
   text,
   isAbort,
+  holding,
   route,
   href,
   go,

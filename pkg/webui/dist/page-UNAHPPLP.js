@@ -6,13 +6,13 @@ import {
   readColumns,
   rowHeight,
   writeColumns
-} from "./chunk-PZGHFKN6.js";
+} from "./chunk-4OZTWG7X.js";
 import {
   TextDiff
 } from "./chunk-JBVLRSMM.js";
 import {
   Table
-} from "./chunk-QRBT3GUF.js";
+} from "./chunk-EM2CNRJ7.js";
 import "./chunk-QECMO2W6.js";
 import {
   addCommands,
@@ -20,7 +20,7 @@ import {
 } from "./chunk-OHLKVWBT.js";
 import {
   me
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   ApiError,
   Dialog,
@@ -42,7 +42,7 @@ import {
   url,
   useLoaded,
   useRested
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/datasets/page.tsx
 import { useEffect as useEffect2, useState as useState4 } from "./lib.js";

@@ -5,12 +5,12 @@ import {
 } from "./chunk-HIDF3LDJ.js";
 import {
   searchSessions
-} from "./chunk-YZTZSPCO.js";
+} from "./chunk-O6BCMQLE.js";
 import {
   loadPreviews,
   previewOf,
   readEvent
-} from "./chunk-IQZ6MDTN.js";
+} from "./chunk-QNO7X5V3.js";
 import {
   TextDiff,
   align
@@ -18,7 +18,7 @@ import {
 import {
   reveal,
   useWindow
-} from "./chunk-QRBT3GUF.js";
+} from "./chunk-EM2CNRJ7.js";
 import "./chunk-QECMO2W6.js";
 import {
   addCommands,
@@ -42,7 +42,7 @@ import {
   time,
   useLoaded,
   useRested
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/compare.tsx
 import { useCallback, useEffect, useMemo, useRef, useState } from "./lib.js";

@@ -12,7 +12,7 @@ import {
   duration,
   short,
   value
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // model/charts.ts
 var aggregations = [

@@ -6,7 +6,7 @@ import {
   parse,
   showUTC,
   time
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // app/zone.ts
 import { effect, signal } from "./lib.js";

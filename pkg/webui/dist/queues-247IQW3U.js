@@ -5,7 +5,7 @@ import {
   EventView,
   person,
   setPerson
-} from "./chunk-HK3EELSO.js";
+} from "./chunk-NIOQOWJ3.js";
 import {
   Markdown
 } from "./chunk-2AJXYZXW.js";
@@ -15,14 +15,14 @@ import {
   previewOf,
   readEvent,
   readField
-} from "./chunk-IQZ6MDTN.js";
+} from "./chunk-QNO7X5V3.js";
 import {
   FilterBar,
   useFields,
   valuesOf
-} from "./chunk-YH5XBPTT.js";
-import "./chunk-AGG7WYUP.js";
-import "./chunk-QRBT3GUF.js";
+} from "./chunk-LLPCC6J2.js";
+import "./chunk-DOD54YH4.js";
+import "./chunk-EM2CNRJ7.js";
 import "./chunk-QECMO2W6.js";
 import {
   compile
@@ -32,7 +32,7 @@ import {
 } from "./chunk-OHLKVWBT.js";
 import {
   me
-} from "./chunk-RKUKSB4O.js";
+} from "./chunk-GUSFF3X4.js";
 import {
   ApiError,
   Dialog,
@@ -49,7 +49,7 @@ import {
   setParams,
   time,
   useLoaded
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // pages/queues/annotating.tsx
 import { useEffect as useEffect2, useRef as useRef3, useState } from "./lib.js";

@@ -4,7 +4,7 @@ import {
   call,
   projectGone,
   signedOut
-} from "./chunk-7PZVISW2.js";
+} from "./chunk-ALF5UQ2H.js";
 
 // app/session.ts
 import { signal } from "./lib.js";
