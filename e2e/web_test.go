@@ -77,7 +77,6 @@ func TestWebFlows(t *testing.T) {
 	models := httptest.NewServer(fakeopenai.Handler()) // that pages may set up as a provider
 	t.Cleanup(models.Close)
 	t.Setenv("SPANGROVE_FAKE_MODELS", models.URL+"/v1")
-	env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"}
 	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		flows, err := filepath.Glob(filepath.Join(harness.Root(t), "e2e", "web", "flows", "*.mjs"))
 		if err != nil {
@@ -86,7 +85,7 @@ func TestWebFlows(t *testing.T) {
 		for _, path := range flows {
 			name := strings.TrimSuffix(filepath.Base(path), ".mjs")
 			t.Run(name, func(t *testing.T) {
-				env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"} // models that the cases play themselves
+				env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"} // these, and those that the cases play themselves
 				runPages(t, harness.Start(t, harness.Options{Store: st, Env: env}), "flows/"+name)
 			})
 		}

@@ -4,9 +4,9 @@
 //	go run ./internal/bundle -check   # reports whether dist is what the sources give
 //	go run ./internal/bundle -models FILE   # writes src/model as one module, for tests under Node.js
 //
-// The application keeps its names and lines, so that dist can be read. What a page imports by import() is a file of its own,
-// which is loaded when that page is opened; chunk files hold what several of them share. Third-party modules are
-// minified and have files of their own, too: lib.js is loaded by the first page, the others by the views that need them.
+// What a page imports by import() is a file of its own, which is loaded when that page is opened; chunk files hold what several of them
+// share. Third-party modules have files of their own, too: lib.js is loaded by the first page, the others by the views that need
+// them. All of it is minified, which takes an eighth of the weight away; what is read is src.
 package main
 
 import (
@@ -85,6 +85,9 @@ func build(dir string) (map[string][]byte, error) {
 		Splitting:           true,
 		Metafile:            true,
 		ChunkNames:          "[name]-[hash]",
+		MinifyWhitespace:    true,
+		MinifySyntax:        true,
+		MinifyIdentifiers:   true,
 		Loader:              map[string]api.Loader{".woff2": api.LoaderFile},
 		AssetNames:          "[name]",
 		Banner:              map[string]string{"js": strings.TrimSpace(generated), "css": strings.TrimSpace(generated)},
