@@ -112,6 +112,7 @@ var methods = map[string]string{
 	"getRunResult":     "Runs.Result",
 	"getRunMetrics":    "Runs.Scores",
 	"compareRuns":      "Runs.Compare",
+	"compareManyRuns":  "Runs.CompareMany",
 	"compareRunEvents": "Runs.CompareEvents",
 	"getRunsSchema":    "Runs.Schema",
 	"getRunSchema":     "Runs.RunSchema",

@@ -39,6 +39,8 @@ type Run struct {
 	ScopeID        string           `json:"scope_id"`
 	CreatedAt      time.Time        `json:"created_at"`
 	UpdatedAt      time.Time        `json:"updated_at,omitzero"` // zero if it never changed
+	// Aggregates sum up what its sessions came to: in lists, if RunQuery.Aggregates asks for it, and nil of a run with more than 100,000 sessions.
+	Aggregates *RunAggregates `json:"aggregates,omitempty"`
 }
 
 // Range defines which scores pass, both bounds included; nil is no bound.
@@ -72,6 +74,8 @@ type RunQuery struct {
 	DateRange               DateRange // of created_at
 	SortBy                  string    // created_at, updated_at, name or status; created_at by default
 	SortOrder               string    // asc or desc; desc by default
+	Aggregates              bool      // Run.Aggregates is wanted
+	WithoutIDs              bool      // EventIDs, SessionIDs and DatapointIDs are not, which may be long
 	Page                              // 20 a page by default, at most 100
 }
 
@@ -177,32 +181,28 @@ type MetricDelta struct {
 // MetricComparison compares one metric on one kind of event. Aggregates are over all values of a
 // run; all else is over the datapoints that have a value on both sides.
 type MetricComparison struct {
-	MetricName       string   `json:"metric_name"`
-	MetricType       string   `json:"metric_type"`
-	EventName        string   `json:"event_name"`
-	EventType        string   `json:"event_type"`
-	OldAggregate     *float64 `json:"old_aggregate"`
-	NewAggregate     *float64 `json:"new_aggregate"`
-	Difference       *float64 `json:"difference"`                          // new less old
-	PercentageChange *float64 `json:"percentage_change"`                   // 0 where it is not defined
-	ChangeDefined    *bool    `json:"percentage_change_defined,omitempty"` // false where the old aggregate is 0
-	FoundCount       int      `json:"found_count"`
-	ImprovedCount    int      `json:"improved_count"`
-	DegradedCount    int      `json:"degraded_count"`
-	SameCount        int      `json:"same_count"`
-	Improved         []string `json:"improved"` // ids of datapoints
-	Degraded         []string `json:"degraded"`
-	Same             []string `json:"same"`
-	OldValues        []any    `json:"old_values"` // json.Number or bool
-	NewValues        []any    `json:"new_values"`
-	LowerIsBetter    bool     `json:"lower_is_better"`
-	PairCount        int      `json:"pair_count"`
-	MeanDifference   *float64 `json:"mean_difference,omitempty"`
-	Interval         *struct {
-		Level float64 `json:"level"`
-		Low   float64 `json:"low"`
-		High  float64 `json:"high"`
-	} `json:"confidence_interval,omitempty"` // of the mean difference
+	MetricName       string    `json:"metric_name"`
+	MetricType       string    `json:"metric_type"`
+	EventName        string    `json:"event_name"`
+	EventType        string    `json:"event_type"`
+	OldAggregate     *float64  `json:"old_aggregate"`
+	NewAggregate     *float64  `json:"new_aggregate"`
+	Difference       *float64  `json:"difference"`                          // new less old
+	PercentageChange *float64  `json:"percentage_change"`                   // 0 where it is not defined
+	ChangeDefined    *bool     `json:"percentage_change_defined,omitempty"` // false where the old aggregate is 0
+	FoundCount       int       `json:"found_count"`
+	ImprovedCount    int       `json:"improved_count"`
+	DegradedCount    int       `json:"degraded_count"`
+	SameCount        int       `json:"same_count"`
+	Improved         []string  `json:"improved"` // ids of datapoints
+	Degraded         []string  `json:"degraded"`
+	Same             []string  `json:"same"`
+	OldValues        []any     `json:"old_values"` // json.Number or bool
+	NewValues        []any     `json:"new_values"`
+	LowerIsBetter    bool      `json:"lower_is_better"`
+	PairCount        int       `json:"pair_count"`
+	MeanDifference   *float64  `json:"mean_difference,omitempty"`
+	Interval         *Interval `json:"confidence_interval,omitempty"` // of the mean difference; nil where there is nothing to make one of
 }
 
 // ScoreQuery chooses events of a run that have metrics.
@@ -248,6 +248,12 @@ func (s *RunService) List(ctx context.Context, q RunQuery) (*RunList, error) {
 	setRange(v, q.DateRange)
 	set(v, "sort_by", q.SortBy)
 	set(v, "sort_order", q.SortOrder)
+	if q.Aggregates {
+		v.Set("aggregates", "true")
+	}
+	if q.WithoutIDs {
+		v.Set("ids", "false")
+	}
 	var answer struct {
 		Runs       []Run `json:"evaluations"`
 		Pagination struct {

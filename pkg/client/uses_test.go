@@ -603,6 +603,15 @@ func useRuns(t *testing.T, c *client.Client) {
 	for _, p := range collect(t, c.Runs.AllPairs(ctx, newer.RunID, older.RunID, client.PairQuery{Page: client.Page{Limit: 1}})) {
 		equal(t, "runs of a pair", []any{p.New.Metadata["run_id"], p.Old.Metadata["run_id"]}, []any{newer.RunID, older.RunID})
 	}
+	many := client.RunCompareQuery{RunIDs: []string{newer.RunID, older.RunID}, Baseline: older.RunID, Limit: 1}
+	compared := must(c.Runs.CompareMany(ctx, many))(t)
+	equal(t, "baseline", compared.Baseline, older.RunID)
+	equal(t, "counts of rows", []int{compared.Counts["all"], compared.Counts["improved"], compared.Counts["same"], compared.Total}, []int{2, 1, 1, 2})
+	equal(t, "pairs of a metric", compared.Metrics[0].Runs[0].Pairs, 2)
+	equal(t, "rows of all pages", len(collect(t, c.Runs.AllCompared(ctx, many))), 2)
+	summed := must(c.Runs.List(ctx, client.RunQuery{IDs: []string{older.RunID}, Aggregates: true, WithoutIDs: true}))(t).Items[0]
+	equal(t, "ids left out", len(summed.EventIDs)+len(summed.DatapointIDs), 0)
+	equal(t, "datapoints of the list", []int{summed.Aggregates.Datapoints, summed.Aggregates.Metrics[0].Failed}, []int{2, 1})
 	list := must(c.Runs.List(ctx, client.RunQuery{Status: client.RunCompleted, IDs: []string{older.RunID, newer.RunID}, Page: client.Page{Limit: 1}}))(t)
 	equal(t, "newest", list.Items[0].RunID, newer.RunID)
 	equal(t, "total", list.Total, 2)

@@ -47,3 +47,7 @@ func (f *fake) FieldIndex(_ context.Context, projectID int64, _ query.Search) (*
 func (f *fake) MetricNames(_ context.Context, projectID int64) ([]string, error) {
 	return nil, f.asked(projectID)
 }
+
+func (f *fake) RunOutcomes(_ context.Context, projectID int64, _ *run.Run, _ query.Search) (*run.Outcomes, error) {
+	return &run.Outcomes{}, f.asked(projectID)
+}

@@ -52,7 +52,7 @@ var parameters = map[string][]string{
 	"listQueueItems":            {"differ", "limit", "page", "state"},
 	"listQueueAnnotators":       {"limit", "page"},
 	"listQueues":                {"enabled", "limit", "page"},
-	"listRuns":                  {"dataset_id", "dateRange", "limit", "name", "page", "run_ids", "sort_by", "sort_order", "status"},
+	"listRuns":                  {"aggregates", "dataset_id", "dateRange", "ids", "limit", "name", "page", "run_ids", "sort_by", "sort_order", "status"},
 	"listTools":                 {"limit", "page"},
 	"listUsage":                 {"limit", "page"},
 	"listDashboards":            {"limit", "page"},

@@ -222,6 +222,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"format":"csv","text":"a\n1\n","name":"x"}`)
 			case "createDatasetFromSearch":
 				body = strings.NewReader(`{"events":{},"name":"x"}`)
+			case "compareManyRuns":
+				body = strings.NewReader(`{"run_ids":["x"]}`)
 			case "enableMetric":
 				body = strings.NewReader(`{"from":"latency"}`)
 			case "runPlayground":

@@ -40,6 +40,9 @@ type RunScores interface {
 	// RunScores returns what the events of a run carry that match q's filters and date range: scores
 	// and sessions of those events alone, Kinds of all.
 	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)
+	// RunOutcomes returns what the sessions of a run came to, those of them that have an event which matches q's filters and date range. fault.Invalid if
+	// there are more than run.MaxSessions. The answer must not be changed.
+	RunOutcomes(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Outcomes, error)
 	// RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
 	// the first with the first and so on, in the order of the new run, a page of the pairs, and
 	// counts all. Without a name and a type, the session events are paired.
@@ -58,6 +61,7 @@ var runOperations = []apiOperation{
 	{"getRunResult", http.MethodGet, []string{"/runs/{id}/result", "/runs/{id}/summary"}, project.ScopeRead, (*Server).runResult},
 	{"getRunMetrics", http.MethodGet, []string{"/runs/{id}/metrics"}, project.ScopeRead, (*Server).runMetrics},
 	{"compareRuns", http.MethodGet, []string{"/runs/{id}/compare-with/{old}", "/runs/{id}/compare/{old}"}, project.ScopeRead, (*Server).compareRuns},
+	{"compareManyRuns", http.MethodPost, []string{"/runs/compare"}, project.ScopeRead, (*Server).compareManyRuns},
 	{"compareRunEvents", http.MethodGet, []string{"/runs/compare/events"}, project.ScopeRead, (*Server).compareRunEvents},
 	{"compareRunEventsByPath", http.MethodGet, []string{"/runs/{id}/compare/{old}/events"}, project.ScopeRead, (*Server).compareRunEvents},
 }
@@ -97,12 +101,22 @@ func (s *Server) listRuns(c *call) error {
 		return err
 	}
 	page := wire.RunPage{Limit: q.Limit, Page: q.Page}
-	if page.Runs, page.Total, page.Unfiltered, err = s.Store.FindRuns(c.ctx(), c.project.ID, q); err != nil {
+	if page.Runs, page.Total, page.Unfiltered, err = s.Store.FindRuns(c.ctx(), c.project.ID, q.Query); err != nil {
 		return err
 	}
 	rules, err := s.Store.MetricRules(c.ctx(), c.project.ID)
 	if err != nil {
 		return err
+	}
+	if q.Aggregates {
+		if page.Aggregates, err = s.aggregates(c, page.Runs, rules); err != nil {
+			return err
+		}
+	}
+	if q.LeaveOut {
+		for i := range page.Runs {
+			page.Runs[i].EventIDs, page.Runs[i].SessionIDs, page.Runs[i].DatapointIDs = nil, nil, nil
+		}
 	}
 	seen, err := s.Store.MetricNames(c.ctx(), c.project.ID)
 	if err != nil {

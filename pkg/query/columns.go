@@ -30,6 +30,8 @@ type Block interface {
 const (
 	// DerivedColumn says what of a session event follows from its events alone: the sum of the bits of derivedBits.
 	DerivedColumn = "derived"
+	// StateColumn is 1 for a session event whose session runs, else 0.
+	StateColumn = stateField
 	// SessionColumn has the 16 bytes of the id of each event's session.
 	SessionColumn = "session"
 	// MetricsColumn has the template of each event's metrics (rawjson.Template), which with the columns of their members gives them back

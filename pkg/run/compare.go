@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -36,10 +35,10 @@ type MetricComparison struct {
 	LowerIsBetter bool // the metric's rule has only an upper bound, or only false passes
 	// Improved, Degraded and Same are datapoints.
 	Improved, Degraded, Same []string
-	// Mean is the mean of new less old, and Low to High its 95 % confidence interval; nil
-	// without pairs. The interval is the percentile bootstrap's, the same at each call; of
-	// more than 5,000 pairs, the normal distribution's.
-	Mean, Low, High *float64
+	// Mean is the mean of new less old; nil without pairs.
+	Mean *float64
+	// Interval is that of the true mean; nil where there is nothing to make one of.
+	Interval *Interval
 }
 
 // Pairs returns the number of datapoints with values in both runs.
@@ -143,94 +142,26 @@ func compareMetric(k key, fresh, before *side, common []string, rule Rule, how A
 	if v, ok := how.Of(m.OldValues); ok {
 		m.Old = &v
 	}
-	var deltas []float64
+	var base, values []float64
 	for _, d := range common {
 		now, then := fresh.means[k][d], before.means[k][d]
 		if now == nil || then == nil {
 			continue
 		}
-		delta := now.value() - then.value()
-		deltas = append(deltas, delta)
-		if m.LowerIsBetter {
-			delta = -delta
-		}
-		switch {
-		case delta > 0:
+		base, values = append(base, then.value()), append(values, now.value())
+		switch changeOf(then.value(), now.value(), m.LowerIsBetter) {
+		case Improved:
 			m.Improved = append(m.Improved, d)
-		case delta < 0:
+		case Degraded:
 			m.Degraded = append(m.Degraded, d)
 		default:
 			m.Same = append(m.Same, d)
 		}
 	}
-	if len(deltas) > 0 {
-		avg, low, high := interval(deltas, k)
-		m.Mean, m.Low, m.High = &avg, &low, &high
+	if p := Compare(base, values, m.LowerIsBetter); p.Pairs > 0 {
+		m.Mean, m.Interval = &p.Mean, p.Interval
 	}
 	return m
-}
-
-// resamples is how often the bootstrap draws. More would move the ends of the interval by less
-// than they say.
-const resamples = 2000
-
-// bootstrapPairs is up to how many pairs samples are drawn. Of more, the mean is normally distributed
-// to all that can be shown, and drawing would take long.
-const bootstrapPairs = 5000
-
-// interval returns the mean of paired differences and its 95 % confidence interval: the 2.5th and
-// 97.5th percentile of the means of samples drawn from them with replacement. The draws depend
-// on the metric alone.
-func interval(deltas []float64, k key) (avg, low, high float64) {
-	sum := 0.0
-	for _, d := range deltas {
-		sum += d
-	}
-	n := float64(len(deltas))
-	avg = sum / n
-	if len(deltas) > bootstrapPairs {
-		squares := 0.0
-		for _, d := range deltas {
-			squares += (d - avg) * (d - avg)
-		}
-		half := 1.959963984540054 * math.Sqrt(squares/(n-1)/n)
-		return avg, avg - half, avg + half
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(k.metric + "\x00" + k.kind.Type + "\x00" + k.kind.Name))
-	rng := draws(h.Sum64() ^ uint64(len(deltas)))
-	means := make([]float64, resamples)
-	for i := range means {
-		// Two draws from each number, and two sums: the adder need not wait for itself.
-		var even, odd float64
-		for range len(deltas) / 2 {
-			a, b := rng.two(uint64(len(deltas)))
-			even += deltas[a]
-			odd += deltas[b]
-		}
-		if len(deltas)%2 == 1 {
-			a, _ := rng.two(uint64(len(deltas)))
-			even += deltas[a]
-		}
-		means[i] = (even + odd) / n
-	}
-	slices.Sort(means)
-	return avg, Quantile(means, 0.025), Quantile(means, 0.975)
-}
-
-// draws is the generator SplitMix64, the fastest that is even enough for this: its state is a
-// counter, and each number a mix of it.
-type draws uint64
-
-// two draws two numbers below n, which is below 2^32. For n up to bootstrapPairs, none is more
-// likely than another by more than a millionth.
-func (d *draws) two(n uint64) (a, b uint64) {
-	*d += 0x9e3779b97f4a7c15
-	x := uint64(*d)
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	x ^= x >> 31
-	return (x >> 32) * n >> 32, (x & 0xffffffff) * n >> 32
 }
 
 func presence(fresh, before []Kind) []KindPresence {

@@ -233,30 +233,8 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"b"}, {"a"}, {"c"}}, [][]string{cost.Improved, cost.Degraded, cost.Same}); diff != "" {
 		t.Errorf("cost (-want +got):\n%s", diff)
 	}
-	if *acc.Mean != 0 || *acc.Low > 0 || *acc.High < 0 || *acc.Low < -0.25 || *acc.High > 0.25 {
-		t.Errorf("mean %v, interval %v to %v", *acc.Mean, *acc.Low, *acc.High)
-	}
-	again := CompareRuns(&Run{}, &Run{}, fresh, old, nil, "average").Metrics[0]
-	if *again.Low != *acc.Low || *again.High != *acc.High {
-		t.Error("the interval is not the same at each call")
-	}
-}
-
-// The two ways to an interval agree where one hands over to the other.
-func TestIntervals(t *testing.T) {
-	t.Parallel()
-	deltas := make([]float64, bootstrapPairs+1)
-	for i := range deltas {
-		deltas[i] = float64(i%7) - 2.9
-	}
-	k := key{metric: "m"}
-	_, low, high := interval(deltas[:bootstrapPairs], k)
-	_, low2, high2 := interval(deltas, k)
-	if math.Abs(low-low2) > 0.01 || math.Abs(high-high2) > 0.01 || low >= high {
-		t.Errorf("drawn %v to %v, computed %v to %v", low, high, low2, high2)
-	}
-	if avg, low, high := interval([]float64{0.5}, k); avg != 0.5 || low != 0.5 || high != 0.5 {
-		t.Errorf("one pair: %v, %v to %v", avg, low, high)
+	if half := 4.302652729911275 * 0.25 / math.Sqrt(3); *acc.Mean != 0 || math.Abs(acc.Interval.High-half) > 1e-9 || acc.Interval.Low != -acc.Interval.High {
+		t.Errorf("mean %v, interval %+v", *acc.Mean, *acc.Interval)
 	}
 }
 

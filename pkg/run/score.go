@@ -89,37 +89,41 @@ func ParseAggregate(name string) (Aggregate, error) {
 
 // Of returns the aggregate of values; ok is false where there are none.
 func (a Aggregate) Of(list []Value) (v float64, ok bool) {
-	if len(list) == 0 {
-		return 0, false
-	}
 	numbers := make([]float64, len(list))
-	sum := 0.0
 	for i, x := range list {
 		numbers[i] = x.Number
-		sum = min(max(sum+x.Number, -math.MaxFloat64), math.MaxFloat64)
 	}
-	slices.Sort(numbers)
-	switch a {
-	case "min":
-		v = numbers[0]
-	case "max":
-		v = numbers[len(numbers)-1]
-	case "median":
-		v = Quantile(numbers, 0.5)
-	case "p90":
-		v = Quantile(numbers, 0.9)
-	case "p95":
-		v = Quantile(numbers, 0.95)
-	case "p99":
-		v = Quantile(numbers, 0.99)
-	case "sum":
+	return a.ofNumbers(numbers)
+}
+
+// quantiles are the aggregates for which values are sorted.
+var quantiles = map[Aggregate]float64{"median": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+
+// ofNumbers is Of for numbers, whose order it may change.
+func (a Aggregate) ofNumbers(numbers []float64) (v float64, ok bool) {
+	if len(numbers) == 0 {
+		return 0, false
+	}
+	sum := 0.0
+	for _, x := range numbers {
+		sum = bounded(sum + x)
+	}
+	switch q, isQuantile := quantiles[a]; {
+	case isQuantile:
+		slices.Sort(numbers)
+		v = Quantile(numbers, q)
+	case a == "min":
+		v = slices.Min(numbers)
+	case a == "max":
+		v = slices.Max(numbers)
+	case a == "sum":
 		v = sum
-	case "count":
+	case a == "count":
 		v = float64(len(numbers))
 	default:
 		v = sum / float64(len(numbers))
 	}
-	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
+	return v, finite(v)
 }
 
 // Quantile interpolates linearly between the closest ranks of sorted values, in charts as in
@@ -164,11 +168,16 @@ func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil |
 // passes reports whether a score passes; applies is false if the rule does not apply to it.
 func (r Rule) passes(score json.RawMessage) (passes, applies bool) {
 	if v, ok := valueOf(score); ok {
-		when, exactly := valueOf(r.PassWhen)
-		return r.Range.Holds(v.Number) && (!exactly || v.Number == when.Number), r.decides()
+		return r.passesNumber(v.Number), r.decides()
 	}
 	text, ok := rawjson.Text(score)
 	return slices.Contains(r.Categories, text), ok && r.Categories != nil
+}
+
+// passesNumber reports whether a number passes, as far as the rule applies to numbers.
+func (r Rule) passesNumber(v float64) bool {
+	when, exactly := valueOf(r.PassWhen)
+	return r.Range.Holds(v) && (!exactly || v == when.Number)
 }
 
 // bounds returns the range in which numbers pass, which may be a single number.
@@ -182,6 +191,11 @@ func (r Rule) bounds() Range {
 // lowerIsBetter returns the direction of the metric.
 func (r Rule) lowerIsBetter() bool {
 	return r.Range.LowerIsBetter() || rawjson.KindOf(r.PassWhen) == 'f'
+}
+
+// directs reports whether the rule says which values are better.
+func (r Rule) directs() bool {
+	return r.lowerIsBetter() || r.Range.Min != nil && r.Range.Max == nil || rawjson.KindOf(r.PassWhen) == 't'
 }
 
 // rulesOf puts the run's own ranges over the project's rules.

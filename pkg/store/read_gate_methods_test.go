@@ -49,6 +49,10 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, err := s.RunScores(ctx, p, &run.Run{}, query.Search{})
 		return err
 	},
+	"RunOutcomes": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.RunOutcomes(ctx, p, &run.Run{}, query.Search{})
+		return err
+	},
 	"RunPairs": func(ctx context.Context, s *Store, p int64) error {
 		_, _, err := s.RunPairs(ctx, p, &run.Run{}, &run.Run{}, run.PairQuery{}, nil)
 		return err

@@ -309,6 +309,7 @@ type RunStore interface {
 		filters []query.Filter,
 	) (pairs []run.Pair, total int, err error)
 	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)
+	RunOutcomes(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Outcomes, error)
 }
 
 // ToolStore holds tools.

@@ -95,14 +95,19 @@ var (
 )
 
 func preview(raw json.RawMessage, role string) string {
+	return previewOfLength(raw, role, previewLength)
+}
+
+// previewOfLength is preview with another bound, in characters.
+func previewOfLength(raw json.RawMessage, role string, most int) string {
 	if rawjson.Empty(raw) {
 		return ""
 	}
 	text := previewText(raw, role, 0)
 	if strings.TrimSpace(text) == "" {
-		text = string(raw[:min(len(raw), 8*previewLength)])
+		text = string(raw[:min(len(raw), 8*most)])
 	}
-	return oneLine(text)
+	return oneLine(text, most)
 }
 
 // maxPreviewDepth bounds how deep the text of an object is looked for.
@@ -172,8 +177,8 @@ func previewObject(raw json.RawMessage, role string, depth int) string {
 	return first
 }
 
-// oneLine returns a text in one line, its spaces folded, cut to the length of a preview.
-func oneLine(text string) string {
+// oneLine returns a text in one line, its spaces folded, of at most so many characters and an ellipsis.
+func oneLine(text string, most int) string {
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range text {
@@ -186,7 +191,7 @@ func oneLine(text string) string {
 			n++
 			space = false
 		}
-		if n >= previewLength {
+		if n >= most {
 			b.WriteString("…")
 			break
 		}

@@ -55,10 +55,29 @@ func DecodeRun(body []byte, id string) (u run.Update, err error) {
 // runPages is how runs are paged.
 var runPages = query.PageRule{Default: 20, Max: 100}
 
-// DecodeRuns reads the query string of a list of runs: dataset_id, name, status, run_ids, dateRange, limit, page, sort_by
-// and sort_order, which is desc unless it is asc.
-func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
+// RunList is what a list of runs asks.
+type RunList struct {
+	run.Query
+	Aggregates bool // each run with what its sessions came to
+	LeaveOut   bool // the ids of sessions and datapoints
+}
+
+// DecodeRuns reads the query string of a list of runs: dataset_id, name, status, run_ids, dateRange, limit, page, sort_by,
+// sort_order, which is desc unless it is asc, aggregates and ids.
+func DecodeRuns(rawQuery string, now time.Time) (q RunList, err error) {
 	params, err := ParseParams(rawQuery)
+	if err != nil {
+		return q, err
+	}
+	if q.Aggregates, err = params.Bool("aggregates"); err != nil {
+		return q, err
+	}
+	ids, err := params.Text("ids")
+	if err == nil && ids != "" {
+		var shown bool
+		shown, err = params.Bool("ids")
+		q.LeaveOut = !shown
+	}
 	if err != nil {
 		return q, err
 	}
@@ -269,6 +288,8 @@ type RunPage struct {
 	Limit, Page       int
 	Total, Unfiltered int
 	Metrics           []string
+	// Aggregates are what AppendRuns adds to each run (RunAggregates); nil: nothing.
+	Aggregates []json.RawMessage
 }
 
 // AppendRuns appends a list of runs: {"evaluations", "pagination", "metrics"}. Runs are called evaluations there, as
@@ -280,6 +301,9 @@ func AppendRuns(dst []byte, p *RunPage, of *project.Project, dialect Dialect) []
 			dst = append(dst, ',')
 		}
 		dst = AppendRun(dst, &p.Runs[i], of, dialect)
+		if p.Aggregates != nil {
+			dst = append(append(append(dst[:len(dst)-1], `,"aggregates":`...), p.Aggregates[i]...), '}')
+		}
 	}
 	pages := (p.Total + p.Limit - 1) / p.Limit
 	var b rawjson.Builder

@@ -30,14 +30,7 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, dia
 		addNumber(&b, "aggregate", m.Aggregate, dialect)
 		b.Raw("values", appendValues(m.Values))
 		if m.Range.Min != nil || m.Range.Max != nil {
-			var bounds rawjson.Builder
-			if m.Range.Min != nil {
-				bounds.Number("min", *m.Range.Min)
-			}
-			if m.Range.Max != nil {
-				bounds.Number("max", *m.Range.Max)
-			}
-			b.Raw("passing_range", bounds.Bytes())
+			b.Raw("passing_range", rangeOfValues(m.Range))
 		}
 		var ids rawjson.Builder
 		ids.Raw("passed", rawjson.AppendStrings(nil, m.Passed))
@@ -162,12 +155,10 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison, dialect Dialect
 	b.Bool("lower_is_better", m.LowerIsBetter)
 	b.Int("pair_count", int64(m.Pairs()))
 	if m.Mean != nil {
-		var interval rawjson.Builder
 		b.Number("mean_difference", *m.Mean)
-		interval.Number("level", 0.95)
-		interval.Number("low", *m.Low)
-		interval.Number("high", *m.High)
-		b.Raw("confidence_interval", interval.Bytes())
+	}
+	if m.Interval != nil {
+		b.Raw("confidence_interval", intervalOf(m.Interval))
 	}
 	return append(dst, b.Bytes()...)
 }

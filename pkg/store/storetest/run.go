@@ -25,6 +25,7 @@ var runTests = []test{
 	{"Run/events that name the datapoint", runNames},
 	{"Run/filters on fields that are too large for a row", runLargeFields},
 	{"Run/pairs of events", runPairs},
+	{"Run/outcomes", runOutcomes},
 	{"Run/rules of metrics", runRules},
 }
 

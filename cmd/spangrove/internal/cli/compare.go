@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,50 +18,6 @@ const (
 	degradedSurely = "significant"
 	degradedAtAll  = "any"
 )
-
-func (a *app) runCompare() *cobra.Command {
-	const olderRun = "0192f0a4-7c1e-7aaa-8bbb-0987654321ba"
-	var aggregate, fail string
-	cmd := command("compare NEW OLD", "Compare a run with an earlier one, metric by metric", `
-		spangrove runs compare `+exampleEvent+` `+olderRun+`
-		spangrove runs compare `+exampleEvent+` `+olderRun+` --fail-if-degraded
-		spangrove runs compare `+exampleEvent+` `+olderRun+` --aggregate p95 --output json`,
-		func(ctx context.Context, args []string) error {
-			if fail != "" && fail != degradedSurely && fail != degradedAtAll {
-				return usage("--fail-if-degraded: %q is neither %s nor %s", fail, degradedSurely, degradedAtAll)
-			}
-			answer, c, err := a.compare(ctx, args[0], args[1], aggregate)
-			if err != nil {
-				return err
-			}
-			if a.format != formatTable {
-				err = a.one(answer)
-			} else {
-				err = a.showComparison(c)
-			}
-			if err != nil {
-				return err
-			}
-			var bad []string
-			for i := range c.Metrics {
-				if m := &c.Metrics[i]; fail == degradedAtAll && m.DegradedCount > 0 || fail == degradedSurely && significance(m) == surelyWorse {
-					bad = append(bad, clean(m.MetricName))
-				}
-			}
-			if len(bad) > 0 {
-				return &Failure{"degraded: " + strings.Join(bad, ", "), ExitFailed}
-			}
-			return nil
-		})
-	cmd.Long = `The aggregates are over all values of a run; improved, degraded and same count the datapoints that have a value in both, and the
-difference is the mean of new less old over these pairs, with its 95 % interval. A metric is marked as worse or better if the interval
-does not hold 0 and there are at least ` + strconv.Itoa(fewestPairs) + ` pairs: fewer cannot show it.`
-	aggregateFlag(cmd, &aggregate)
-	cmd.Flags().StringVar(&fail, "fail-if-degraded", "",
-		"exit status 1 if a metric is worse; =any: if any datapoint is (`WHICH`: significant or any)")
-	cmd.Flags().Lookup("fail-if-degraded").NoOptDefVal = degradedSurely
-	return cmd
-}
 
 func aggregateFlag(cmd *cobra.Command, aggregate *string) {
 	cmd.Flags().StringVar(aggregate, "aggregate", "",
@@ -94,13 +49,13 @@ const (
 	surelyBetter = "better"
 )
 
-// fewestPairs can show a difference with 95 % certainty: if nothing had changed, all of five pairs
-// would differ in the same direction in 6 % of cases.
-const fewestPairs = 6
+// fewestDiffering pairs that differ can show a difference with 95 % certainty: if nothing had changed, all of five would differ in the same direction in
+// 6 % of cases. The server's verdicts go by the same number.
+const fewestDiffering = 6
 
 // significance returns whether a metric is worse or better beyond chance, empty if neither.
 func significance(m *client.MetricComparison) string {
-	if m.Interval == nil || m.PairCount < fewestPairs || m.Interval.Low <= 0 && m.Interval.High >= 0 {
+	if m.Interval == nil || m.ImprovedCount+m.DegradedCount < fewestDiffering || m.Interval.Low <= 0 && m.Interval.High >= 0 {
 		return ""
 	}
 	if (m.Interval.High < 0) != m.LowerIsBetter {

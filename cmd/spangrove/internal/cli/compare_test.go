@@ -10,13 +10,13 @@ import (
 func TestSignificance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ answer, want string }{
-		{`{"pair_count": 6, "confidence_interval": {"low": -0.5, "high": -0.1}}`, surelyWorse},
-		{`{"pair_count": 6, "confidence_interval": {"low": 0.1, "high": 0.5}}`, surelyBetter},
-		{`{"pair_count": 6, "lower_is_better": true, "confidence_interval": {"low": 0.1, "high": 0.5}}`, surelyWorse},
-		{`{"pair_count": 6, "lower_is_better": true, "confidence_interval": {"low": -0.5, "high": -0.1}}`, surelyBetter},
-		{`{"pair_count": 600, "confidence_interval": {"low": -0.5, "high": 0}}`, ""},
-		{`{"pair_count": 600, "confidence_interval": {"low": 0, "high": 0.5}}`, ""},
-		{`{"pair_count": 5, "confidence_interval": {"low": -1, "high": -1}}`, ""},
+		{`{"pair_count": 600, "degraded_count": 6, "confidence_interval": {"low": -0.5, "high": -0.1}}`, surelyWorse},
+		{`{"pair_count": 600, "degraded_count": 6, "confidence_interval": {"low": 0.1, "high": 0.5}}`, surelyBetter},
+		{`{"pair_count": 600, "degraded_count": 6, "lower_is_better": true, "confidence_interval": {"low": 0.1, "high": 0.5}}`, surelyWorse},
+		{`{"pair_count": 600, "degraded_count": 6, "lower_is_better": true, "confidence_interval": {"low": -0.5, "high": -0.1}}`, surelyBetter},
+		{`{"improved_count": 600, "confidence_interval": {"low": -0.5, "high": 0}}`, ""},
+		{`{"improved_count": 600, "confidence_interval": {"low": 0, "high": 0.5}}`, ""},
+		{`{"improved_count": 5, "confidence_interval": {"low": -1, "high": -1}}`, ""},
 		{`{"pair_count": 0}`, ""},
 	} {
 		var m client.MetricComparison

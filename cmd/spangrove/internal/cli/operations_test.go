@@ -46,7 +46,7 @@ var verbs = map[string]string{
 	"listTools": "tools list", "createTool": "tools create", "updateTool": "tools update", "deleteTool": "tools delete",
 
 	"listRuns": "runs list", "createRun": "runs create", "getRun": "runs get", "updateRun": "runs update", "deleteRun": "runs delete", "getRunResult": "runs result",
-	"getRunMetrics": "runs metrics", "compareRuns": "runs compare", "compareRunEvents": "runs pairs", "compareRunEventsByPath": "runs pairs",
+	"getRunMetrics": "runs metrics", "compareRuns": "eval", "compareManyRuns": "runs compare", "compareRunEvents": "runs pairs", "compareRunEventsByPath": "runs pairs",
 	"getRunsSchema": "runs schema", "getRunSchema": "runs schema",
 
 	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",

@@ -40,6 +40,7 @@ func (a *app) runs() *cobra.Command {
 			func(id string) client.Request { return del(path("runs", id)) }),
 		a.runResult(),
 		a.runCompare(),
+		a.runRows(),
 		a.runPairs(),
 		a.schema("schema [ID]", "List the fields that the events of all runs have, or those of one run", `
 			spangrove runs schema
@@ -67,7 +68,6 @@ func (a *app) runs() *cobra.Command {
 
 // runPairs lists what two runs made of the same datapoints.
 func (a *app) runPairs() *cobra.Command {
-	const olderRun = "0192f0a4-7c1e-7aaa-8bbb-0987654321ba"
 	var choice eventChoice
 	var p paging
 	l := listing{

@@ -31,6 +31,7 @@ type Commit struct {
 	Counts eventCounts       // events and bytes, by project
 	put    *writing          // the batches
 	live   *live.Changes     // sessions that changed, for those who watch them; nil if nobody does
+	runs   sessionChanges    // the same, for what is kept of runs; nil if nothing is
 
 	payloads map[int64]float64   // when the earliest events began that got a payload, by project
 	loose    map[writer.Key]bool // sessions of which a chunk was stored
@@ -84,6 +85,7 @@ func (s *Store) beginCommit(tx sqldb.Tx, writer int, again bool) *Commit {
 		Counts: eventCounts{},
 		put:    &writing{s: s, force: again},
 		live:   s.live.Collect(),
+		runs:   s.outcomes.collect(),
 
 		payloads: map[int64]float64{},
 	}
@@ -101,12 +103,18 @@ func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
 	return c.insertHeads(ctx, heads)
 }
 
+// sessionChanged records that a session changed, was added or went.
+func (c *Commit) sessionChanged(project int64, session uuid.UUID, kind event.ChangeKind) {
+	c.live.Add(project, session, kind)
+	c.runs.add(project, session)
+}
+
 // moved records that events went from one session to another.
 func (c *Commit) moved(project int64, from, to uuid.UUID) {
 	c.trees.moved(project, from, to)
 	c.unpacked(project, to)
-	c.live.Add(project, from, event.ChangeSession)
-	c.live.Add(project, to, event.ChangeSession)
+	c.sessionChanged(project, from, event.ChangeSession)
+	c.sessionChanged(project, to, event.ChangeSession)
 }
 
 // unpacked records that a chunk of a session was stored, which is to be packed once the session is at rest.
@@ -129,7 +137,7 @@ func (c *Commit) markUnpacked(ctx context.Context) error {
 // dropped records that a session is gone.
 func (c *Commit) dropped(project int64, session uuid.UUID) {
 	c.trees.dropped(project, session)
-	c.live.Add(project, session, event.ChangeSession)
+	c.sessionChanged(project, session, event.ChangeSession)
 }
 
 // StoreBatches implements writer.Transaction.
@@ -174,5 +182,6 @@ func (c *Commit) Publish() {
 	c.fields.publish()
 	c.s.usage.committed(c.Counts)
 	c.s.swept.late(c.payloads)
+	c.s.outcomes.publish(c.runs)
 	c.s.live.Publish(c.live)
 }

@@ -61,7 +61,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if old.trace != 0 {
 			tx.trees.removed(projectID, old.SessionID)
 		}
-		tx.live.Add(projectID, old.SessionID, event.ChangeEvent)
+		tx.sessionChanged(projectID, old.SessionID, event.ChangeEvent)
 		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
 		h.derive()
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {

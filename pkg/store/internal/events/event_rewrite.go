@@ -115,7 +115,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	}
 	// These only note the difference. What they write follows at the end of the transaction, in one order for all writers.
 	tx.trees.changed(before, after)
-	tx.live.Add(project, now.SessionID, event.ChangeEvent)
+	tx.sessionChanged(project, now.SessionID, event.ChangeEvent)
 	tx.fields.changed(before, after)
 	if !now.IsSession() { // which follows its events
 		tx.Outbox.add(project, now, now.SessionID)

@@ -124,6 +124,7 @@ type Store struct {
 	sealed     segmentGauges
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
+	outcomes   *outcomeCache
 	pending    *pendingIDs
 	logCounts  logCounts
 	aliases    *aliasFlag
@@ -154,6 +155,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		columns:    segment.NewCache(segmentCacheBytes),
 		answers:    segment.NewCache(answerCacheBytes),
 		trees:      newTreeCache(),
+		outcomes:   newOutcomeCache(!db.Exclusive(), o.Now),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},
 		usage:      newUsage(),

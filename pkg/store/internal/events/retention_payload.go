@@ -234,7 +234,7 @@ func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day 
 	}
 	n += int64(len(large))
 	if n > 0 {
-		tx.live.Add(project, p.session, event.ChangeEvent)
+		tx.sessionChanged(project, p.session, event.ChangeEvent)
 	}
 	// Events of other days may be in it, of a session whose payloads were brought together.
 	var left int

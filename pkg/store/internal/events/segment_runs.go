@@ -28,11 +28,14 @@ type segmentRun struct {
 	to       *run.Collector
 	unscored []runEvent // that name what a session is about: asked if nothing else does
 	kinds    run.KindSet
+	outcomes map[uuid.UUID]run.Outcome // nil: they are not asked for
 }
 
 // RunScores returns what the events of a run's sessions carry, as resource.Store.RunScores does, from segments. It reports whether there was an
-// answer: not if filters look at payloads, which would be read of every event that may match.
-func (s *Store) RunScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q *query.Search) (scores *run.Scores, ok bool, err error) {
+// answer: not if filters look at payloads, which would be read of every event that may match. Unless outcomes is nil, it adds what the sessions came to, as far as
+// that is read on the way.
+func (s *Store) RunScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q *query.Search, outcomes map[uuid.UUID]run.Outcome) (
+	scores *run.Scores, ok bool, err error) {
 	if !query.InColumns(q.Filters) || query.NeedPayload(q.Filters) {
 		return nil, s.byRows(ctx, rowsByFields), nil
 	}
@@ -40,7 +43,8 @@ func (s *Store) RunScores(ctx context.Context, projectID int64, sessions []uuid.
 		if err := v.suits(ctx, sessions); err != nil {
 			return err
 		}
-		x := &segmentRun{v: v, q: q, match: query.NewMatcher(q.Filters), sessions: setOf(sessions), to: run.NewCollector(), kinds: run.KindSet{}}
+		x := &segmentRun{v: v, q: q, match: query.NewMatcher(q.Filters), sessions: setOf(sessions), to: run.NewCollector(), kinds: run.KindSet{},
+			outcomes: outcomes}
 		if err := eachSegment(ctx, v, v.segments, x.read, x.add); err != nil {
 			return err
 		}
@@ -102,6 +106,7 @@ type runBlock struct {
 	scored   []runEvent // and session events
 	unscored []runEvent // of each session the earliest that names a datapoint
 	kinds    []run.Kind
+	outcomes []run.Outcome
 	maybe    column.Set // must be read
 }
 
@@ -119,6 +124,12 @@ func (x *segmentRun) read(b *segment.Block) (out runBlock, err error) {
 	if err != nil {
 		return out, err
 	}
+	var totals *totalColumns
+	if x.outcomes != nil {
+		if totals, err = readTotalColumns(b); err != nil {
+			return out, err
+		}
+	}
 	out.maybe = r.rows.Maybe
 	kinds := map[run.Kind]bool{}
 	earliest := map[uuid.UUID]int{} // of a session, in out.unscored
@@ -135,6 +146,11 @@ func (x *segmentRun) read(b *segment.Block) (out runBlock, err error) {
 		if !kinds[e.Kind] {
 			kinds[e.Kind] = true
 			out.kinds = append(out.kinds, e.Kind)
+		}
+		if totals != nil && e.ID == e.Session {
+			if o, known := totals.outcome(row, e.Place); known {
+				out.outcomes = append(out.outcomes, o)
+			}
 		}
 		if isScored {
 			e.matches = matching.Match.Has(row)
@@ -155,6 +171,9 @@ func (x *segmentRun) add(b *segment.Block, r runBlock) (bool, error) {
 		x.to.Add(e.Place, e.Scored, e.metadata, e.matches)
 	}
 	x.unscored = append(x.unscored, r.unscored...)
+	for _, o := range r.outcomes {
+		x.outcomes[o.ID] = o
+	}
 	for _, k := range r.kinds {
 		x.kinds.Add(k)
 	}
@@ -166,6 +185,9 @@ func (x *segmentRun) addLoose(l *looseEvent) error {
 	e := l.event
 	at, kind := run.Place{Start: e.Start, ID: e.ID}, run.Kind{Name: e.Name, Type: string(e.Type)}
 	x.kinds.Add(kind)
+	if x.outcomes != nil && l.totals != nil {
+		x.outcomes[e.ID] = outcomeOf(e, l.totals)
+	}
 	switch {
 	case len(e.Metrics) > 0 || e.IsSession():
 		x.to.Add(at, run.Scored{Session: e.SessionID, Kind: kind, Metrics: e.Metrics}, e.Metadata, x.q.InRange(e.Start) && x.match.Match(e))
@@ -185,6 +207,77 @@ func (x *segmentRun) scores(sessions []uuid.UUID) *run.Scores {
 	out := x.to.Scores()
 	out.Kinds = x.kinds.Sorted()
 	return out
+}
+
+// outcomeOf returns what a session came to, by its event and the totals of its row.
+func outcomeOf(e *event.Event, t *event.SessionTotals) run.Outcome {
+	return run.Outcome{
+		ID: e.ID, Start: e.Start, Duration: e.Duration, Cost: query.RoundCost(t.Cost), HasCost: t.HasCost, Tokens: t.Tokens,
+		Running: t.Unfinished > 0, HasError: e.Error != nil && *e.Error != "",
+	}
+}
+
+// totalColumns are the columns of session events that say what their sessions came to; nil: no event has it.
+type totalColumns struct {
+	derived, duration, cost, tokens, state, failure *column.Column
+	shown                                           memberColumn // the cost in metadata
+}
+
+func readTotalColumns(b *segment.Block) (c *totalColumns, err error) {
+	c = &totalColumns{}
+	for _, x := range []struct {
+		to   **column.Column
+		name string
+	}{{&c.derived, query.DerivedColumn}, {&c.duration, "duration"}, {&c.cost, "totals.cost"}, {&c.tokens, "totals.tokens"},
+		{&c.state, query.StateColumn}, {&c.failure, "error"}} {
+		if *x.to, err = b.Column(x.name); err != nil {
+			return nil, err
+		}
+	}
+	c.shown, err = newMemberColumn(b, "cost")
+	return c, err
+}
+
+// outcome returns what a session came to, by its event. It is not known if its row must be read.
+func (c *totalColumns) outcome(row int, at run.Place) (o run.Outcome, known bool) {
+	for _, x := range []struct {
+		from *column.Column
+		to   *float64
+	}{{c.duration, &o.Duration}, {c.cost, &o.Cost}, {c.tokens, &o.Tokens}} {
+		if x.from == nil || !x.from.IsNumeric() {
+			return o, false
+		}
+		var ok bool
+		if *x.to, ok = x.from.Number(row); !ok {
+			return o, false
+		}
+	}
+	if c.derived == nil || c.state == nil {
+		return o, false
+	}
+	running, ok := c.state.Number(row)
+	if !ok {
+		return o, false
+	}
+	o.ID, o.Start, o.Running = at.ID, at.Start, running != 0
+	o.HasCost = o.Cost != 0
+	if !o.HasCost && c.mayShowCost(row) {
+		return o, false // a cost of 0, or one that its sender gave
+	}
+	o.HasError = c.failure != nil && (c.failure.IsNumeric() || c.failure.Code(row) != column.Absent)
+	return o, true
+}
+
+// mayShowCost reports whether a session event may have a cost in its metadata.
+func (c *totalColumns) mayShowCost(row int) bool {
+	if c.shown.column == nil {
+		return c.shown.unknown
+	}
+	if c.shown.column.IsNumeric() {
+		_, ok := c.shown.column.Number(row)
+		return ok
+	}
+	return c.shown.column.Code(row) != column.Absent
 }
 
 // sessionRows are the events of some sessions in a segment.

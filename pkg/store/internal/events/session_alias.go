@@ -40,6 +40,9 @@ func (a *aliasFlag) load(ctx context.Context, db sqldb.DB) error {
 	return err
 }
 
+// MayHaveMoved reports whether any session may have another id than it once had.
+func (s *Store) MayHaveMoved() bool { return s.aliases.any() }
+
 // AliasOf follows a session id that has moved to the session it moved to; ok is false, and to is id, if it has not moved.
 func AliasOf(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (to uuid.UUID, ok bool, err error) {
 	to = id

@@ -212,7 +212,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		return false, nil, err
 	}
 	if more {
-		tx.live.Add(project, session, event.ChangeEvent)
+		tx.sessionChanged(project, session, event.ChangeEvent)
 		return true, judges, nil
 	}
 	if err := s.forgetTraces(ctx, tx, project, session); err != nil {

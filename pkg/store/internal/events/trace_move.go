@@ -242,7 +242,7 @@ func (w *writing) upsert(ctx context.Context, tx *Commit, deltas []*sessionDelta
 	}
 	tx.trees.upserted(deltas)
 	for _, d := range deltas {
-		tx.live.Add(d.project, d.id, d.changeKind())
+		tx.sessionChanged(d.project, d.id, d.changeKind())
 	}
 	return nil
 }

@@ -37,10 +37,15 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	if err != nil {
 		return nil, err
 	}
+	return s.scoresOf(ctx, projectID, sessions, q, nil)
+}
+
+// scoresOf returns what the events of a run's sessions carry. Unless outcomes is nil, it adds what the sessions came to, as far as that is read on the way.
+func (s *Store) scoresOf(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, outcomes map[uuid.UUID]run.Outcome) (*run.Scores, error) {
 	if len(sessions) == 0 {
 		return run.NewCollector().Scores(), nil
 	}
-	if scores, ok, err := s.events.RunScores(ctx, projectID, sessions, &q); ok || err != nil {
+	if scores, ok, err := s.events.RunScores(ctx, projectID, sessions, &q, outcomes); ok || err != nil {
 		return scores, err
 	}
 	var kinds []run.Kind
@@ -53,7 +58,7 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 		other <- err
 	}()
 	collector := run.NewCollector()
-	err = s.readScores(ctx, projectID, sessions, q, collector)
+	err := s.readScores(ctx, projectID, sessions, q, collector)
 	if err = cmp.Or(err, <-other); err != nil {
 		return nil, err
 	}
@@ -159,10 +164,11 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 			return nil, err
 		}
 	}
-	// A session belongs to a run as a whole, by its row, or has single events that name the run; it may be found by both.
+	// A session belongs to a run as a whole, by its row, or has single events that name the run.
 	for _, sql := range []string{
 		`SELECT session_id FROM session WHERE project_id = $1 AND run_id = $2`,
-		`SELECT DISTINCT ` + s.events.Dialect.SessionID() + ` FROM ` + s.events.Dialect.From() + ` WHERE e.project_id = $1 AND e.run_id = $2`,
+		`SELECT DISTINCT ` + s.events.Dialect.SessionID() + ` FROM ` + s.events.Dialect.FromSessions() + `
+			WHERE e.project_id = $1 AND e.run_id = $2 AND (s.run_id IS NULL OR s.run_id <> $2)`,
 	} {
 		err := sqldb.Each(ctx, s.db, sql, []any{projectID, r.ID}, func(scan func(...any) error) error {
 			var id uuid.UUID
@@ -182,6 +188,9 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
 	// A run keeps the ids that it was told. A session that has moved since is found under the one that it has now.
 	ids := r.Sessions()
+	if !s.events.MayHaveMoved() {
+		return ids, nil
+	}
 	to, err := s.targets(ctx, projectID, ids)
 	for i, id := range ids {
 		if t, ok := to[id]; ok {

@@ -1753,6 +1753,14 @@ export interface Run {
   scope_id: string;
   created_at: string;
   updated_at?: string | null;
+  /** only in lists, with aggregates=true; null of a run with more than 100,000 sessions */
+  aggregates?: RunAggregates | null;
+}
+
+export interface RunAggregates extends RunTotals {
+  metrics: (RunMetric & RunMetricValue)[];
+  /** how many metrics a run has beyond the 100 that it lists */
+  metrics_omitted: number;
 }
 
 export interface RunList {
@@ -1767,6 +1775,28 @@ export interface RunList {
     has_prev: boolean;
   };
   metrics: string[];
+}
+
+export interface RunMetric {
+  /**
+   * what `metric` of a request and `scores` of a row call it: its name, and where several kinds of events have the metric, "name (event
+   * type event name)"; duration, cost and tokens are those of the sessions
+   */
+  key: string;
+  name: string;
+  /** the type of the events that have it */
+  event_type: string;
+  /** their name; empty of sessions */
+  event_name: string;
+  /** SESSION: duration, cost or tokens of the sessions */
+  metric_type: "PYTHON" | "LLM" | "HUMAN" | "COMPOSITE" | "EXPRESSION" | "CLIENT_SIDE" | "SESSION";
+  unit: "" | "ms" | "USD" | "tokens";
+  /** all values are true or false */
+  is_boolean: boolean;
+  lower_is_better: boolean;
+  /** false: no rule says what is better, and more is taken to be */
+  direction_given: boolean;
+  passing_range?: { min?: number; max?: number };
 }
 
 /** What POST /v1/metrics/run answers: what came of it */
@@ -1810,6 +1840,36 @@ export interface RunMetricAnswer {
       prompt?: JudgePrompt;
     }[];
   };
+}
+
+export interface RunMetricValue {
+  /** of all values, by aggregate_function; null without values */
+  aggregate: number | null;
+  /** how many values there are */
+  values: number;
+  /** how many datapoints have one */
+  datapoints: number;
+  /** datapoints, or sessions without one, of which all values pass the rule of the metric */
+  passed: number;
+  /** those of which some value does not */
+  failed: number;
+}
+
+export interface RunTotals {
+  /** different datapoints that its sessions are about */
+  datapoints: number;
+  /** more than datapoints where a datapoint was repeated */
+  sessions: number;
+  /** sessions with an error */
+  errors: number;
+  /** sessions in which an event has begun and not ended */
+  running: number;
+  /** mean of its sessions in milliseconds; null without sessions */
+  duration: number | null;
+  /** sum in US dollars; null if no session has a cost */
+  cost: number | null;
+  /** sum */
+  tokens: number;
 }
 
 export interface Schema {
