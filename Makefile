@@ -67,7 +67,8 @@ generate: ## generated files, from builder-config.yaml and the mapping tables
 check: ## what CI runs
 	.ci/run
 
-check-all: check sdk-test api-test web-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, SQLite under the race detector, every fuzz target
+check-all: export SPANGROVE_WEB_DATAPOINTS = 10000
+check-all: check sdk-test api-test web-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, runs of 10,000 datapoints in the pages, SQLite under the race detector, every fuzz target
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, experiments, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -537,6 +537,37 @@ function isAlignment(left, right, pairs) {
   assert.deepEqual(pairs.filter(([, j]) => j >= 0).map(([, j]) => j), right.map((_, j) => j));
   for (const [i, j] of pairs) if (i >= 0 && j >= 0) assert.equal(left[i], right[j]);
 }
+
+test("scores of experiments are written in the unit of their metric, and stand on one axis", () => {
+  const plain = { unit: "", is_boolean: false };
+  assert.equal(experiments.score(plain, 0.72345), "0.723");
+  assert.equal(experiments.score(plain, -1234.5), "−1235");
+  assert.equal(experiments.score(plain, 1e-9), "1.00e-9");
+  assert.equal(experiments.score(plain, null), "–");
+  assert.equal(experiments.score(plain, "tone: warm"), "tone: warm");
+  assert.equal(experiments.score({ unit: "", is_boolean: true }, 0.915), "91.5 %");
+  assert.equal(experiments.difference({ unit: "ms", is_boolean: false }, 1500), "+1.50 s");
+  assert.equal(experiments.difference({ unit: "ms", is_boolean: false }, -1500), "−1.50 s");
+  assert.equal(experiments.difference({ unit: "USD", is_boolean: false }, -0.002), "−$0.0020");
+  assert.equal(experiments.difference(plain, 0), "0");
+  for (const values of [[], [0], [1, 2, undefined], [-3, -1], [1e-12, 2e-12], [-1e9, 1e9]]) {
+    const on = experiments.axis(values);
+    for (const v of [0, ...values.filter((v) => v !== undefined)]) assert.ok(experiments.place(on, v) > 0 && experiments.place(on, v) < 100, `${v} on the axis of ${values}`);
+  }
+});
+
+test("words that another text does not have are told apart, and the text stays whole", () => {
+  for (const [text, other, fresh] of [["It takes 3 days.", "It takes 5 days.", "3"], ["a b c", "a b c", ""], ["", "a", ""], ["new", "", "new"], ["x ".repeat(3000), "x", null]]) {
+    const parts = experiments.freshWords(text, other);
+    assert.equal(parts.map((p) => p.text).join(""), text);
+    if (fresh !== null) assert.equal(parts.filter((p) => p.fresh).map((p) => p.text.trim()).join(" "), fresh);
+  }
+  assert.equal(experiments.textOf({ answer: "yes" }), "yes");
+  assert.equal(experiments.textOf({ role: "assistant", content: "yes" }), "yes");
+  assert.equal(experiments.textOf({ a: 1, b: [2] }), '{\n  "a": 1,\n  "b": [\n    2\n  ]\n}');
+  assert.equal(experiments.textOf({}), "");
+  assert.deepEqual(experiments.groups([["a", 1], ["__proto__", 2], ["a", 3]], (x) => x[0]), [["a", [["a", 1], ["a", 3]]], ["__proto__", [["__proto__", 2]]]]);
+});
 
 test("lists are aligned, whatever their length", () => {
   const r = random(23);

@@ -19,4 +19,5 @@ export const later: Record<string, Page> = {
   playground: { title: "Playground", load: () => import("./pages/playground/index.tsx") },
   settings: { title: "Settings", load: () => import("./pages/settings/index.tsx") },
   queues: { title: "Queues", load: () => import("./pages/queues.tsx") },
+  experiments: { title: "Experiments", load: () => import("./pages/experiments/index.tsx") },
 };

@@ -333,6 +333,97 @@ export interface Comment {
   updated_at: string | null;
 }
 
+export interface ComparedCell {
+  /** the first session of the run about the datapoint; output and error are its own */
+  session_id: string;
+  /** how many there are */
+  sessions: number;
+  /** of repetitions, the first 20; left out of a single session */
+  session_ids?: string[];
+  /** a line of at most 400 characters */
+  output: string;
+  /** a line of at most 200 characters, of the first session that has one */
+  error?: string;
+  /** sessions with an error; left out if there is none */
+  errors?: number;
+  /** some session has not ended */
+  running?: boolean;
+  /** by key of the metric, also duration, cost and tokens */
+  scores: Record<string, ComparedScore>;
+}
+
+export interface ComparedMetric extends RunMetricValue {
+  run_id: string;
+  /** datapoints with a value in this run and in the baseline */
+  pairs: number;
+  /** of the pairs */
+  improved: number;
+  degraded: number;
+  same: number;
+  /** mean over the pairs of this run less the baseline; left out without pairs and of the baseline */
+  difference?: number;
+  /** that of the true difference, with 95 % confidence; left out where there is nothing to make one of */
+  interval?: {
+    level: 0.95;
+    low: number;
+    high: number;
+    /** see docs/evaluators.md */
+    method: "paired_t" | "newcombe" | "equal_differences";
+  };
+  /** better or worse where the interval does not hold 0, and at least six pairs differ; left out of the baseline */
+  verdict?: "better" | "worse" | "cannot_tell";
+  /** mean of the baseline over the pairs */
+  baseline_aggregate?: number;
+  /** mean of this run over the pairs */
+  paired_aggregate?: number;
+}
+
+export interface ComparedRow {
+  /** of the row: the datapoint, or session:ID of a session without one */
+  id: string;
+  datapoint_id: string | null;
+  /** the datapoint is stored here and can be read by its id */
+  stored?: boolean;
+  /** a line of at most 400 characters */
+  input: string;
+  /** the ground truth in a line of at most 400 characters */
+  expected: string;
+  /** in the order of run_ids; null where the run has no session about it */
+  cells: (ComparedCell | null)[];
+}
+
+export interface ComparedRun extends RunTotals {
+  run_id: string;
+  name: string;
+  status: string;
+  dataset_id: string | null;
+  dataset_version?: number;
+  created_at: string;
+  /** sessions that no datapoint is known of */
+  unmatched: number;
+  /** datapoints that the baseline has, too */
+  paired: number;
+  /** the comparison with the baseline in words, which claims nothing that the intervals do not; empty of the baseline */
+  sentence: string;
+}
+
+export interface ComparedScore {
+  /** mean of the values; a text where the metric has texts alone; true and false are 1 and 0 */
+  value: number | string;
+  /** how many values; left out of a single one */
+  values?: number;
+  /** the least of several */
+  min?: number;
+  max?: number;
+  /** standard deviation of several */
+  deviation?: number;
+  /** this less the baseline; left out of the baseline and where it has none */
+  delta?: number;
+  change?: "improved" | "degraded" | "same";
+  /** left out where no rule decides */
+  passed?: boolean;
+}
+
 export interface Condition {
   /**
    * dotted path into the event, or `text`: name, error, and the strings in inputs and outputs, for `contains`, `not contains` and `matches
@@ -858,6 +949,11 @@ export interface GetConfigurationAnswer {
 export interface GetDashboardAnswer {
   success: true;
   data: Dashboard;
+}
+
+/** What GET /v1/datapoints/{id} answers: the datapoint, as an array of one */
+export interface GetDatapointAnswer {
+  datapoint: Datapoint[];
 }
 
 /** What GET /v1/datasets/{id} answers: the dataset */
@@ -1761,6 +1857,64 @@ export interface RunAggregates extends RunTotals {
   metrics: (RunMetric & RunMetricValue)[];
   /** how many metrics a run has beyond the 100 that it lists */
   metrics_omitted: number;
+}
+
+export interface RunCompare {
+  baseline: string;
+  /** in the order of run_ids; with the first page alone */
+  runs?: ComparedRun[];
+  /** by name, and then duration, cost and tokens; with the first page alone */
+  metrics?: (RunMetric & {
+    /** in the order of run_ids */
+    runs: ComparedMetric[];
+  })[];
+  /** metrics beyond the 100 that are compared */
+  metrics_omitted?: number;
+  /** how many rows each value of `only` would list, with the metric and run_id of the request; with the first page alone */
+  counts?: {
+    all: number;
+    improved: number;
+    degraded: number;
+    same: number;
+    failed: number;
+    errors: number;
+    differing: number;
+  };
+  /** rows that match `only` */
+  total: number;
+  /** null on the last page */
+  next_cursor: string | null;
+  rows: ComparedRow[];
+}
+
+export interface RunCompareInput {
+  /** different runs */
+  run_ids: string[];
+  /** one of run_ids, which the others are compared with; the first if left out */
+  baseline?: string;
+  /** only scores of events that match count, and only sessions with one that does, as in the result of a run */
+  filters?: Filter[];
+  dateRange?: DateRange;
+  /** of the aggregates of the runs; differences are of means */
+  aggregate_function?: "average" | "avg" | "mean" | "min" | "max" | "median" | "p50" | "p90" | "p95" | "p99" | "sum" | "count";
+  /** key of the metric that `only` and `sort` are about; if left out, `only` is about all but duration, cost and tokens */
+  metric?: string;
+  /**
+   * the run that `only` and `sort` are about, not the baseline where they compare; if left out, `only` asks for any of the runs, and `sort`
+   * is about the first that is not the baseline
+   */
+  run_id?: string;
+  /**
+   * Only rows that have improved, degraded or stayed the same against the baseline; that fail: a value is outside of what passes; with an
+   * error; or of which the metric has another value in some run than in the baseline
+   */
+  only?: "improved" | "degraded" | "same" | "failed" | "errors" | "differing";
+  /** order: that of the baseline; delta: of the metric, against the baseline; rows without a value come last */
+  sort?: "order" | "delta" | "value";
+  order?: "desc" | "asc";
+  limit?: number;
+  /** the next_cursor of the page before */
+  cursor?: string;
 }
 
 export interface RunList {

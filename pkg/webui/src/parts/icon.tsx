@@ -42,6 +42,7 @@ const paths = {
   more: "M5 12h.01 M12 12h.01 M19 12h.01",
   queue: "M3 5h12 M3 12h8 M3 19h8 M15 16l2.5 2.5L22 13",
   comment: "M4 5h16v11H9l-5 4z",
+  experiment: "M9 3h6 M10 3v6L4.5 18.5A1.7 1.7 0 0 0 6 21h12a1.7 1.7 0 0 0 1.5-2.5L14 9V3 M7.5 15h9",
   project: "M12 3 3 8l9 5 9-5z M3 12.5l9 5 9-5 M3 17l9 5 9-5",
 } as const;
 

@@ -30,8 +30,8 @@ interface Props<T> {
   total: number | null;
 }
 
-/** The part of a long list that is on screen: indexes of the first row and of that after the last. */
-export function useWindow(count: number, rowHeight: number): { ref: { current: HTMLDivElement | null }; from: number; to: number; onScroll: () => void } {
+/** The part of a long list that is on screen, and some rows more: indexes of the first row and of that after the last. */
+export function useWindow(count: number, rowHeight: number, spare = 8): { ref: { current: HTMLDivElement | null }; from: number; to: number; onScroll: () => void } {
   const ref = useRef<HTMLDivElement | null>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   const measure = () => {
@@ -45,8 +45,8 @@ export function useWindow(count: number, rowHeight: number): { ref: { current: H
     if (ref.current) observer.observe(ref.current);
     return () => observer.disconnect();
   }, []);
-  const from = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - 8);
-  const to = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + 8);
+  const from = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - spare);
+  const to = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + spare);
   return { ref, from, to, onScroll: measure };
 }
 
