@@ -1119,6 +1119,9 @@ export interface GetRetentionAnswer {
   effective: Retention;
 }
 
+/** What GET /v1/runs/{id} answers: the run */
+export type GetRunAnswer = RunAnswer;
+
 /** What GET /v1/sessions/{id}/tree answers: the rows */
 export interface GetSessionTreeAnswer {
   session_id: string;
@@ -1857,6 +1860,11 @@ export interface RunAggregates extends RunTotals {
   metrics: (RunMetric & RunMetricValue)[];
   /** how many metrics a run has beyond the 100 that it lists */
   metrics_omitted: number;
+}
+
+export interface RunAnswer {
+  evaluation: Run;
+  run_id?: string;
 }
 
 export interface RunCompare {

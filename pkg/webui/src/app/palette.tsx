@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/client.ts";
 import { searchFields, searchSessions } from "../api/search.ts";
-import type { Event, Snippet } from "../api/types.gen.ts";
+import type { Event, GetRunAnswer, Snippet } from "../api/types.gen.ts";
 import { plural } from "../model/format.ts";
 import { Dialog } from "../parts/common.tsx";
 import { Icon, TypeIcon } from "../parts/icon.tsx";
@@ -109,7 +109,7 @@ function eventItem(e: Pick<Event, "event_id" | "session_id" | "event_name" | "ev
   return { id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) };
 }
 
-/** Looks for what has an id: an event or session, else the sessions of a run or a datapoint, else events of the last days of a trace or with a span. */
+/** Looks for what has an id: an event or session, else a run, the sessions of a run or a datapoint, else events of the last days of a trace or with a span. */
 async function lookForId(text: string, signal: AbortSignal): Promise<Item[]> {
   const id = text.toLowerCase().replaceAll("-", "");
   const dashed = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
@@ -132,7 +132,16 @@ async function lookForId(text: string, signal: AbortSignal): Promise<Item[]> {
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   }
-  const owned = (await Promise.all([sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
+  const experiment = async (): Promise<Item[]> => {
+    try {
+      const { evaluation } = await call<GetRunAnswer>(`v1/runs/${dashed}`, { signal });
+      return [{ id: "experiment", label: `Experiment ${evaluation.name}`, run: () => go(href(["experiments", dashed])) }];
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+      return [];
+    }
+  };
+  const owned = (await Promise.all([experiment(), sessionsOf("run", "metadata.run_id"), sessionsOf("datapoint", "metadata.datapoint_id")])).flat();
   return orNone(owned.length > 0 ? owned : await eventsOf("metadata.trace_id"));
 }
 
