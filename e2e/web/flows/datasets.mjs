@@ -53,6 +53,7 @@ test("by keyboard alone: a cell is edited and taken back, every digit of the oth
   await page.waitForSelector("text=1 dataset of");
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");
+  await page.waitForSelector(".table .row.selected");
   await page.keyboard.press("Enter");
   await cell(page, "9007199254740993").waitFor();
   await page.keyboard.press("j");
