@@ -24,10 +24,10 @@ export const groups: { label: string; places: Place[] }[] = [
   {
     label: "Evaluate",
     places: [
-      { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
-      { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" },
-      { path: "queues", label: "Queues", icon: "queue", keys: "g q" },
       { path: "experiments", label: "Experiments", icon: "experiment", keys: "g x" },
+      { path: "datasets", label: "Datasets", icon: "dataset", keys: "g a" },
+      { path: "metrics", label: "Metrics", icon: "judge", keys: "g m" },
+      { path: "queues", label: "Queues", icon: "queue", keys: "g q" },
     ],
   },
   {
