@@ -759,6 +759,8 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
   assert.equal(charts.change(110, 100), "+10%");
   assert.equal(charts.change(5, 0), "");
+});
+
 test("a metric's answers have number keys, and what is typed is a score or none", () => {
   const keys = (m) => queue.optionsOf({ scale: null, categories: null, ...m })?.map((o) => `${o.key}=${o.value}`).join(" ");
   assert.equal(keys({ return_type: "boolean" }), "1=true 2=false");
@@ -841,6 +843,7 @@ test("no file breaks the reader, and every row is kept or named", () => {
       if (!f.problem) assert.equal(f.rows.length + f.bad, f.total, JSON.stringify(text));
     }
   }
+});
 
 test("a prompt is read from an event and a configuration, and written as a request", () => {
   const { variant, answer, left } = playground.fromEvent({
