@@ -208,6 +208,7 @@ test("times are shown in the zone of the browser, or in UTC", async () => {
   await p.page.waitForSelector(".bars .scale:has-text('03:00')");
   assert.equal((await label()).trim(), "Jan 15 02:30 – Jan 15 04:30");
   await p.page.click(".range-button");
+  await p.page.waitForFunction(() => document.querySelector(".range-menu input").value !== ""); // the open menu has filled its fields
   await p.page.fill(".range-menu label:has-text('From') input", "2026-01-15T03:00");
   await p.page.click(".range-menu button:has-text('Apply')");
   await p.page.waitForFunction((n) => new URLSearchParams(location.hash.split("?")[1]).get("range")?.startsWith(`${n}..`), Date.UTC(2026, 0, 15, 3));
