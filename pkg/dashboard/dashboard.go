@@ -93,9 +93,11 @@ func readTile(raw json.RawMessage) (t Tile, err error) {
 		to          *int
 		least, most int
 	}{{"x", &t.X, 0, Columns - 1}, {"y", &t.Y, 0, MaxRow}, {"width", &t.Width, 1, Columns}, {"height", &t.Height, 1, MaxHeight}} {
-		if json.Unmarshal(rawjson.Get(raw, n.name), n.to) != nil || *n.to < n.least || *n.to > n.most {
+		var v *int // null is no number
+		if json.Unmarshal(rawjson.Get(raw, n.name), &v) != nil || v == nil || *v < n.least || *v > n.most {
 			return t, fault.InvalidField(n.name, "must be a whole number from %d to %d", n.least, n.most)
 		}
+		*n.to = *v
 	}
 	if t.X+t.Width > Columns {
 		return t, fault.InvalidField("width", "reaches beyond the %d columns", Columns)
