@@ -171,8 +171,7 @@ func (e *evaluateExtension) Providers(ctx context.Context, projectID int64) ([]p
 
 // addToday adds to a provider what its calls of this UTC day have cost.
 func (k *keeper) addToday(ctx context.Context, projectID int64, p *provider.Provider) (err error) {
-	day := time.Now().UTC().Unix() / int64((24 * time.Hour).Seconds())
-	p.TodayUSD, p.TodayCalls, err = k.Spend(ctx, projectID, p.Name, day, 0, 0)
+	p.TodayUSD, p.TodayCalls, err = k.Spend(ctx, projectID, p.Name, llm.Day(time.Now()), 0, 0)
 	return err
 }
 

@@ -341,27 +341,11 @@ func (s *Server) answerNext(c *call, id, annotator string, it *queue.Item, own *
 }
 
 func (s *Server) annotateQueueItem(c *call) error {
-	body, err := c.body()
+	event, a, err := s.annotation(c, true)
 	if err != nil {
 		return err
 	}
-	a, err := wire.DecodeAnnotation(body)
-	if err != nil {
-		return err
-	}
-	id := c.text("id")
-	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
-	if err != nil {
-		return err
-	}
-	event, err := c.itemEvent()
-	if err != nil {
-		return err
-	}
-	if err := s.checkScores(c, &q, a.Scores, true); err != nil {
-		return err
-	}
-	it, err := s.Store.AnnotateItem(c.ctx(), c.project.ID, id, event, a)
+	it, err := s.Store.AnnotateItem(c.ctx(), c.project.ID, c.text("id"), event, a)
 	if err != nil {
 		return err
 	}
@@ -391,27 +375,11 @@ func (s *Server) withdrawAnnotation(c *call) error {
 }
 
 func (s *Server) settleQueueItem(c *call) error {
-	body, err := c.body()
+	event, a, err := s.annotation(c, false)
 	if err != nil {
 		return err
 	}
-	a, err := wire.DecodeAnnotation(body)
-	if err != nil {
-		return err
-	}
-	id := c.text("id")
-	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
-	if err != nil {
-		return err
-	}
-	event, err := c.itemEvent()
-	if err != nil {
-		return err
-	}
-	if err := s.checkScores(c, &q, a.Scores, false); err != nil {
-		return err
-	}
-	it, err := s.Store.SettleItem(c.ctx(), c.project.ID, id, event, queue.Settlement{Annotator: a.Annotator, Scores: a.Scores, Comment: a.Comment})
+	it, err := s.Store.SettleItem(c.ctx(), c.project.ID, c.text("id"), event, queue.Settlement{Annotator: a.Annotator, Scores: a.Scores, Comment: a.Comment})
 	if err != nil {
 		return err
 	}
@@ -483,6 +451,27 @@ func (s *Server) getQueueAgreement(c *call) error {
 		return err
 	}
 	return c.answer(wire.QueueAgreements(list))
+}
+
+// annotation reads what somebody says of the item of the path, with its event; complete demands a score for each metric that the queue names.
+func (s *Server) annotation(c *call, complete bool) (uuid.UUID, queue.Annotation, error) {
+	body, err := c.body()
+	if err != nil {
+		return uuid.Nil, queue.Annotation{}, err
+	}
+	a, err := wire.DecodeAnnotation(body)
+	if err != nil {
+		return uuid.Nil, a, err
+	}
+	q, err := s.Store.Queue(c.ctx(), c.project.ID, c.text("id"))
+	if err != nil {
+		return uuid.Nil, a, err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return uuid.Nil, a, err
+	}
+	return event, a, s.checkScores(c, &q, a.Scores, complete)
 }
 
 // checkScores checks scores of people: each is of a HUMAN metric that may have it, and if the queue names its metrics, no other is there,

@@ -86,13 +86,25 @@ func (u anthropicUsage) usage() price.Usage {
 	}
 }
 
-// authorize sets the headers of a request.
-func (c *anthropicClient) authorize(req *http.Request) {
+// post sends a request. accept is the form of the answer, if not the API's own.
+func (c *anthropicClient) post(ctx context.Context, ask any, accept string) (*http.Response, error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Anthropic-Version", anthropicVersion)
 	if c.key != "" {
 		req.Header.Set("X-Api-Key", c.key)
 	}
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	return c.http.Do(req)
 }
 
 // ask implements client. Refusals with a status of 400 and more come as an error of c.http.
@@ -106,21 +118,13 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 		ask.Tools = []anthropicTool{{verdictTool, "Gives the verdict: the explanation, then the score.", q.schema}}
 		ask.ToolChoice = map[string]string{"type": "tool", "name": verdictTool}
 	}
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return r, fmt.Errorf("write the request: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return r, err
-	}
-	c.authorize(req)
-	res, err := c.http.Do(req)
+	res, err := c.post(ctx, ask, "")
 	if err != nil {
 		return r, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if body, err = io.ReadAll(res.Body); err != nil {
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
 		return r, fmt.Errorf("read the answer: %w", err)
 	}
 	var a anthropicAnswer

@@ -2,13 +2,11 @@ package llm
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -102,17 +100,7 @@ func checkArguments(q *playground.Request) error {
 
 // stream implements client.
 func (c *anthropicClient) stream(ctx context.Context, q request) (r reply, err error) {
-	body, err := json.Marshal(anthropicAsk(&q))
-	if err != nil {
-		return r, fmt.Errorf("write the request: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return r, err
-	}
-	c.authorize(req)
-	req.Header.Set("Accept", "text/event-stream")
-	res, err := c.http.Do(req)
+	res, err := c.post(ctx, anthropicAsk(&q), "text/event-stream")
 	if err != nil {
 		return r, err
 	}

@@ -70,6 +70,9 @@ func (b *budget) limit(usd float64) {
 
 const dayMillis = 24 * 60 * 60 * 1000
 
+// Day returns the UTC day of a time as a Ledger counts it: in days since 1970.
+func Day(t time.Time) int64 { return t.UnixMilli() / dayMillis }
+
 // reserve holds what a call can cost at most. settle must be called once: with what it cost if it
 // was made, to give the rest back. Errors are *failure. A budget in dollars refuses a call whose price is not known, but a
 // project's: there such calls count by a guess (see endpoint.counted).
@@ -81,7 +84,7 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// A new day, or the first call since the server started: what others have spent on it so far.
-	if day := b.now().UnixMilli() / dayMillis; day != b.day {
+	if day := Day(b.now()); day != b.day {
 		spent, made := 0.0, int64(0)
 		if b.ledger != nil && (b.usd > 0 || b.calls > 0 || b.provider == allProviders) {
 			if spent, made, err = b.ledger.Spend(ctx, b.project, b.provider, day, 0, 0); err != nil {

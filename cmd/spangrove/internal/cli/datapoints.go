@@ -89,13 +89,7 @@ func (a *app) datapointsFromEvents(exampleID string) *cobra.Command {
 				b.Raw(name, v)
 			}
 		}
-		if len(inputs)+len(truth)+len(history) > 0 {
-			var mapping rawjson.Builder
-			mapping.Raw("inputs", rawjson.AppendStrings(nil, inputs))
-			mapping.Raw("ground_truth", rawjson.AppendStrings(nil, truth))
-			mapping.Raw("history", rawjson.AppendStrings(nil, history))
-			b.Raw("mapping", mapping.Bytes())
-		}
+		addMapping(&b, inputs, truth, history)
 		if dataset != "" {
 			b.String("dataset_id", dataset)
 		}
@@ -128,4 +122,16 @@ func (a *app) madeDatapoints(ctx context.Context, body json.RawMessage) error {
 	}
 	a.remark("made %d datapoints", out.n)
 	return nil
+}
+
+// addMapping adds which fields of an event become which part of a datapoint; without any the server decides.
+func addMapping(b *rawjson.Builder, inputs, truth, history []string) {
+	if len(inputs)+len(truth)+len(history) == 0 {
+		return
+	}
+	var mapping rawjson.Builder
+	mapping.Raw("inputs", rawjson.AppendStrings(nil, inputs))
+	mapping.Raw("ground_truth", rawjson.AppendStrings(nil, truth))
+	mapping.Raw("history", rawjson.AppendStrings(nil, history))
+	b.Raw("mapping", mapping.Bytes())
 }

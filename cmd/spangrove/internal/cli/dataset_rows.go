@@ -388,13 +388,7 @@ func (a *app) datasetFromSearch(exampleID string) *cobra.Command {
 			}
 			b.Raw("events", q)
 		}
-		if len(inputs)+len(truth)+len(history) > 0 {
-			var mapping rawjson.Builder
-			mapping.Raw("inputs", rawjson.AppendStrings(nil, inputs))
-			mapping.Raw("ground_truth", rawjson.AppendStrings(nil, truth))
-			mapping.Raw("history", rawjson.AppendStrings(nil, history))
-			b.Raw("mapping", mapping.Bytes())
-		}
+		addMapping(&b, inputs, truth, history)
 		if err := to.write(&b); err != nil {
 			return err
 		}
