@@ -15,7 +15,10 @@ export const commands = signal<Command[]>([]);
 /** Single letters can be switched off, for those who speak to their computer. */
 export const lettersOff = signal(localStorage.getItem("spangrove.letters") === "off");
 
-/** Adds commands, and returns what takes them away again. Commands added later win over earlier ones with the same key. */
+/**
+ * Adds commands, and returns what takes them away again. Commands added later win over earlier ones with the same key. Pages add theirs in a
+ * layout effect, so that a key acts on what is on screen, however soon it follows the one before.
+ */
 export function addCommands(list: Command[]): () => void {
   commands.value = [...commands.value, ...list];
   return () => {

@@ -1,6 +1,7 @@
 // The project that the pages show, and the menu of the others for those who may go there.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { GetMeAnswer } from "../api/types.gen.ts";
+import { messageOf } from "../model/format.ts";
 import { Icon } from "../parts/icon.tsx";
 import { addCommands, keysOf } from "./keymap.ts";
 import { loadProjects, projects, switchProject } from "./projects.ts";
@@ -31,7 +32,7 @@ function ProjectMenu({ who }: { who: GetMeAnswer }) {
     try {
       await work();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
     setBusy(false);
   };
@@ -41,9 +42,9 @@ function ProjectMenu({ who }: { who: GetMeAnswer }) {
     await attempt(loadProjects);
     setTimeout(() => (find.current ?? menu.current?.querySelector<HTMLElement>("[aria-current]"))?.focus(), 0); // once the list is drawn
   };
-  useEffect(() => addCommands([{ id: "project", keys: ["g p"], label: "Go to another project", group: "Everywhere", run: () => menu.current?.showPopover() }]), []);
+  useLayoutEffect(() => addCommands([{ id: "project", keys: ["g p"], label: "Go to another project", group: "Everywhere", run: () => menu.current?.showPopover() }]), []);
   const others = (projects.value ?? []).filter((p) => p.id !== who.project.id);
-  useEffect(() => addCommands(others.map((p) => ({
+  useLayoutEffect(() => addCommands(others.map((p) => ({
     id: `project-${p.id}`, keys: [], label: `Switch to project ${p.name}`, group: "Everywhere",
     run: () => { menu.current?.showPopover(); to(p.id); }, // what goes wrong is said in the menu
   }))), [projects.value]);

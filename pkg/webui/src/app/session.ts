@@ -2,9 +2,13 @@
 import { signal } from "@preact/signals";
 import { ApiError, call, projectGone, signedOut } from "../api/client.ts";
 import type { GetMeAnswer, LoginBody } from "../api/types.gen.ts";
+import { messageOf } from "../model/format.ts";
 
 export const me = signal<GetMeAnswer | null>(null);
 export const meError = signal<string | null>(null);
+
+/** Reports whether the key of the browser may do what needs a scope. */
+export const allows = (scope: "full" | "admin"): boolean => me.value?.scope === "admin" || me.value?.scope === scope;
 
 /** Asks the server who is signed in. */
 export async function loadMe(): Promise<void> {
@@ -14,7 +18,7 @@ export async function loadMe(): Promise<void> {
     meError.value = null;
   } catch (error) {
     me.value = null;
-    if (!(error instanceof ApiError && error.status === 401)) meError.value = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof ApiError && error.status === 401)) meError.value = messageOf(error);
   }
 }
 

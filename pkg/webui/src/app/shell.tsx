@@ -1,6 +1,6 @@
 // The frame of all pages: where one can go, who is signed in, and the keys that work everywhere.
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Icon } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 import { addCommands } from "./keymap.ts";
@@ -35,7 +35,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     localStorage.setItem("spangrove.rail", folded ? "open" : "folded");
     setFolded(!folded);
   };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "palette", keys: ["mod+k"], label: "Palette", group: "Everywhere", run: () => setDialog((d) => (d === "palette" ? null : "palette")) },
     ...shown.flatMap((g) => g.places).map((p) => ({ id: `go-${p.path}`, keys: [p.keys], label: `Go to ${p.label}`, group: "Everywhere", run: () => go(href([p.path])) })),
     { id: "theme", keys: ["g t"], label: "Next theme: light, dark, system", group: "Everywhere", run: nextTheme },

@@ -93,3 +93,8 @@ export function value(v: unknown): string {
   if (v === undefined) return "";
   return JSON.stringify(v);
 }
+
+/** What an error says: what is thrown need not be one. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

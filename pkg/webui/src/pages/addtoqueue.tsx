@@ -20,7 +20,7 @@ export function AddToQueue({ events, onClose }: { events: string[]; onClose: () 
       const id = chosen !== "" ? chosen : (await call<CreateQueueAnswer>("v1/queues", { method: "POST", body: { name: name.trim(), event_ids: events } satisfies CreateQueueBody })).queue.id;
       setDone(id);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   return (

@@ -1,5 +1,5 @@
 // What a person may do with an event: say whether it was good, put it into a dataset, copy it, delete it.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { call, serverAddress, text } from "../api/client.ts";
 import { searchFields } from "../api/search.ts";
 import type {
@@ -11,7 +11,7 @@ import { go, href } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
 import * as format from "../model/format.ts";
 import { countOf } from "../model/tree.ts";
-import { me } from "../app/session.ts";
+import { allows } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { AddToQueue } from "./addtoqueue.tsx";
@@ -26,22 +26,22 @@ export function Annotate({ event, session, onChange }: Props) {
   const [dialog, setDialog] = useState<"dataset" | "queue" | "delete" | "comment" | "metric" | null>(null);
   const [problem, setProblem] = useState("");
   const rating = event.feedback?.rating;
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const rate = async (value: boolean) => {
     setProblem("");
     try {
       await call("v1/events", { method: "PUT", body: { event_id: event.event_id, feedback: { rating: rating === value ? null : value } } satisfies UpdateEventBody });
       onChange();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
-  useEffect(() => addCommands(!may ? [] : [
+  useLayoutEffect(() => addCommands(!may ? [] : [
     { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
     { id: "to-queue", keys: ["q"], label: "Add to a queue", group: "Event", run: () => setDialog("queue") },
     { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") },
   ]), [may]);
-  useEffect(() => event.event_type !== "model" ? undefined : addCommands([{ id: "playground", keys: ["p"], label: "Open in the playground", group: "Event", run: () => go(href(["playground"], { event: event.event_id })) }]), [event.event_id]);
+  useLayoutEffect(() => event.event_type !== "model" ? undefined : addCommands([{ id: "playground", keys: ["p"], label: "Open in the playground", group: "Event", run: () => go(href(["playground"], { event: event.event_id })) }]), [event.event_id]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
   return (
     <div class="actions">
@@ -84,7 +84,7 @@ function Comment({ event, onClose, onChange }: { event: Event; onClose: () => vo
       onChange();
       onClose();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   return (
@@ -126,7 +126,7 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
       const definition = own ? Object.fromEntries(Object.entries(own).filter(([k]) => runFields.has(k))) : { from: ready!.name };
       setAnswer(await call<RunMetricAnswer>("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
     setBusy(false);
   };
@@ -137,7 +137,7 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
       setKept(true);
       onChange();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   return (
@@ -197,7 +197,7 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
       await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } satisfies CreateDatapointBody });
       setDone(true);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   return (
@@ -255,7 +255,7 @@ function Delete({ event, session, onClose }: { event: Event; session: string; on
       if (isSession) go(href(["sessions"]));
       else location.reload();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   return (

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import type { Comment, CreateCommentBody, ListCommentsAnswer, UpdateCommentBody } from "../api/types.gen.ts";
 import { person, setPerson } from "../app/person.ts";
-import { me } from "../app/session.ts";
+import { allows } from "../app/session.ts";
 import * as format from "../model/format.ts";
 import { Problem, useLoaded } from "../parts/common.tsx";
 import { AskPerson } from "../parts/person.tsx";
@@ -17,7 +17,7 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
   const [draft, setDraft] = useState("");
   const [asking, setAsking] = useState(false);
   const [problem, setProblem] = useState("");
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const change = async (work: () => Promise<unknown>) => {
     setProblem("");
     try {
@@ -26,7 +26,7 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
       onChange?.();
       return true;
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
       return false;
     }
   };

@@ -1,5 +1,5 @@
 // Two sessions side by side: where they part, and what each event said differently.
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import { loadPreviews, previewOf, readEvent } from "../api/cache.ts";
 import { searchSessions } from "../api/search.ts";
@@ -101,7 +101,7 @@ function Comparison({ left, right, ids }: { left: Tree; right: Tree; ids: [strin
     if (next) select(pairs[next.at]);
   };
   const differ = (by: 1 | -1) => { const next = nextDifference(pairs, place() < 0 ? 0 : place(), by); if (next >= 0) select(pairs[next]); };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next pair of events", group: "Comparison", run: () => step(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous pair of events", group: "Comparison", run: () => step(-1) },
     { id: "difference", keys: ["d"], label: "Next difference", group: "Comparison", run: () => differ(1) },

@@ -1,5 +1,5 @@
 // The list of events, or of completions: those of model calls.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
 import { searchEvents, searchFields, type EventPage } from "../api/search.ts";
@@ -116,7 +116,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
   };
   const undoable = useRef(query);
   undoable.current = query;
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => { const r = rows[Math.min(rows.length - 1, at + 1)]; if (r) select(r.event_id); } },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous event", group: "List", run: () => { const r = rows[Math.max(0, at - 1)]; if (r) select(r.event_id); } },
     { id: "open", keys: ["enter"], label: "Open in its session", group: "List", run: () => { if (selected) open(selected); } },
@@ -197,7 +197,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
           <div class="foot" role="status" aria-live="off">
             <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>
             {state.took > 0 && <span>{format.duration(state.took)}</span>}
-            {error && rows.length > 0 ? <span class="bad" role="alert">{error instanceof Error ? error.message : String(error)}</span> : null}
+            {error && rows.length > 0 ? <span class="bad" role="alert">{format.messageOf(error)}</span> : null}
           </div>
         </div>
         {selected && <Peek id={selected} row={rows[at] ?? null} onClose={() => select(null)} onOpen={() => open(selected)} onFilter={(field, value, exclude) => pick(field, value)(exclude)} />}

@@ -2,11 +2,12 @@
 import { useState } from "preact/hooks";
 import { switchProject } from "../app/projects.ts";
 import { signOut } from "../app/session.ts";
+import { messageOf } from "../model/format.ts";
 import { Empty } from "../parts/common.tsx";
 
 export function GonePage() {
   const [problem, setProblem] = useState("");
-  const attempt = (work: Promise<void>) => work.catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
+  const attempt = (work: Promise<void>) => work.catch((error: unknown) => setProblem(messageOf(error)));
   return (
     <main class="gone">
       <Empty title="This project was deleted">

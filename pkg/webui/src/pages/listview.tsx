@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { isAbort } from "../api/client.ts";
 import type { Filter } from "../api/types.gen.ts";
 import { route, setParams } from "../app/router.ts";
-import { me } from "../app/session.ts";
+import { allows } from "../app/session.ts";
 import { columnLabel, readColumns, valueAt, writeColumns } from "../model/columns.ts";
 import { valuesIn, withValues } from "../model/filter.ts";
 import { csv, jsonl } from "../model/export.ts";
@@ -110,7 +110,7 @@ export function ExportMenu<T extends object>({ name, total, columns, search, pag
   };
   const [adding, setAdding] = useState(false);
   const dialog = useLoaded(adding ? "dialog" : null, () => import("./datasets/fromlist.tsx"));
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const what = total === null ? "" : `, ${format.plural(total, name.slice(0, -1))}`;
   return (
     <>

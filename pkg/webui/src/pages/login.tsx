@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { href, replace } from "../app/router.ts";
 import { signIn } from "../app/session.ts";
 import { Brand } from "../app/brand.tsx";
+import { messageOf } from "../model/format.ts";
 
 export function LoginPage({ code }: { code: string | null }) {
   const [key, setKey] = useState("");
@@ -14,7 +15,7 @@ export function LoginPage({ code }: { code: string | null }) {
     signIn({ code }).then(
       () => replace(href([])), // the sessions, or how to send the first one
       (e) => {
-        setProblem(e instanceof Error ? e.message : String(e));
+        setProblem(messageOf(e));
         setBusy(false);
       },
     );
@@ -26,7 +27,7 @@ export function LoginPage({ code }: { code: string | null }) {
       await signIn({ key: key.trim() });
       setKey("");
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(messageOf(e));
     }
     setBusy(false);
   };

@@ -3,7 +3,7 @@ import { call } from "../api/client.ts";
 import type { GetQueueAnswer, ListMetricsAnswer, Metric } from "../api/types.gen.ts";
 import { person, setPerson } from "../app/person.ts";
 import { href, setParams } from "../app/router.ts";
-import { me } from "../app/session.ts";
+import { allows, me } from "../app/session.ts";
 import { Empty, Problem, useLoaded } from "../parts/common.tsx";
 import { AskPerson } from "../parts/person.tsx";
 import { Annotating } from "./queues/annotating.tsx";
@@ -27,7 +27,7 @@ function QueuePage({ id, view, event }: { id: string; view: string; event: strin
   const { queue, metrics } = loaded.value;
   const asked = queue.metrics.length === 0 ? metrics : queue.metrics.flatMap((name) => metrics.filter((m) => m.name === name));
   const gone = queue.metrics.filter((name) => !metrics.some((m) => m.name === name));
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   return (
     <div class="page queue">
       <header>

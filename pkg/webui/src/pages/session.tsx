@@ -43,7 +43,7 @@ export function SessionPage({ id }: { id: string }) {
   const view: View = views.find((v) => v === params.get("view")) ?? "tree";
   const { tree, error, retry, parts } = useTree(id, params.get("e"));
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const beside = (by: number) => {
       const next = neighbour(route.value.path[1] ?? id, by);
       if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
@@ -281,7 +281,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
               {tree.truncated && <Part tree={tree} parts={parts} match={match !== null && needsRows} search={searchOf(id, only, find)} />}
               {parts.problem && <span class="bad">{parts.problem.message}</span>}
               {parts.problem && <button type="button" class="button plain" onClick={parts.problem.retry}>Try again</button>}
-              {find.trim() !== "" && (hits.loading ? <span>looking into contents…</span> : hits.error ? <span class="bad">{`contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}`}</span>
+              {find.trim() !== "" && (hits.loading ? <span>looking into contents…</span> : hits.error ? <span class="bad">{`contents were not searched: ${format.messageOf(hits.error)}`}</span>
                 : hits.ids && hits.total > hits.ids.size ? <span>{`the newest ${format.count(hits.ids.size)} of ${format.count(hits.total)} with the word in their contents`}</span> : null)}
               {rows.some((r) => r.group) && <span>{`${format.plural(rows.filter((r) => r.group).length, "group")} of events alike`}</span>}
             </div>

@@ -1,5 +1,5 @@
 // The list of sessions: filtered, sorted, live, with a peek at the one that is selected.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, isAbort } from "../api/client.ts";
 import { follow } from "../api/live.ts";
 import { searchSessions } from "../api/search.ts";
@@ -132,7 +132,7 @@ export function SessionsPage() {
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id: string | null) => setParams({ s: id, live: null }, true);
   const open = (id: string) => go(href(["session", id]));
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => { const r = rows[Math.min(rows.length - 1, at + 1)]; if (r) select(r.session_id); } },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous session", group: "List", run: () => { const r = rows[Math.max(0, at - 1)]; if (r) select(r.session_id); } },
     { id: "open", keys: ["enter"], label: "Open the session", group: "List", run: () => { if (selected) open(selected); } },
@@ -219,7 +219,7 @@ export function SessionsPage() {
             {state.total !== null && <span>{`${format.plural(state.total, "session")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>}
             {state.took > 0 && <span>{format.duration(state.took)}</span>}
             {isLive && <span class="chip running"><Icon name="live" small />live</span>}
-            {error && rows.length > 0 ? <span class="bad" role="alert">{error instanceof Error ? error.message : String(error)}</span> : null}
+            {error && rows.length > 0 ? <span class="bad" role="alert">{format.messageOf(error)}</span> : null}
           </div>
         </div>
         {selected && <SessionPeek id={selected} row={rows[at] ?? null} onClose={() => select(null)} />}

@@ -4,6 +4,7 @@ import { ApiError, call } from "../api/client.ts";
 import { forget } from "../api/cache.ts";
 import { follow } from "../api/live.ts";
 import type { GetSessionTreeAnswer } from "../api/types.gen.ts";
+import { messageOf } from "../model/format.ts";
 import { applyChanges, readTree, type Gap, type Tree } from "../model/tree.ts";
 import { addPart, trim, use } from "../model/treewindow.ts";
 
@@ -121,7 +122,7 @@ export function useTree(id: string, selected: string | null): { tree: Tree | nul
           failed.current.delete(query);
           void ask(query, below);
         };
-        setProblem({ message: e instanceof Error ? e.message : String(e), retry });
+        setProblem({ message: messageOf(e), retry });
       } finally {
         if (!signal.aborted) {
           busy.current = false;

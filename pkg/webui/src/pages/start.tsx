@@ -79,7 +79,7 @@ export function StartPage() {
       const answer = await call<CreateIngestionKeyAnswer>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
       setKey(answer.data.key_value);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
 
@@ -149,7 +149,7 @@ function Samples() {
       await call("v1/samples", { method });
       setThere(after);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
     setBusy(false);
   };

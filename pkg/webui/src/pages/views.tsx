@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import type { CreateViewAnswer, CreateViewBody, ListViewsAnswer, UpdateViewBody, View } from "../api/types.gen.ts";
 import { go, href, route } from "../app/router.ts";
-import { me } from "../app/session.ts";
+import { allows } from "../app/session.ts";
+import { messageOf } from "../model/format.ts";
 import { Icon } from "../parts/icon.tsx";
 
 type Of = "sessions" | "completions" | "events";
@@ -29,7 +30,7 @@ export function ViewsMenu({ of }: { of: Of }) {
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
   const [doomed, setDoomed] = useState("");
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const current = route.value.params.get("view");
   const state = stateNow();
   const load = async () => {
@@ -37,7 +38,7 @@ export function ViewsMenu({ of }: { of: Of }) {
       setViews((await call<ListViewsAnswer>("v1/views?limit=1000")).data.filter((v) => v.page === of));
       setProblem("");
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
   };
   useEffect(() => { if (current) void load(); }, []);
@@ -46,7 +47,7 @@ export function ViewsMenu({ of }: { of: Of }) {
       await work();
       await load();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(messageOf(error));
     }
   };
   const save = () => change(async () => {

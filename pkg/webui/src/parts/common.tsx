@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import { messageOf } from "../model/format.ts";
 
 /** What stands in place of what could not be loaded, with a way to try again. */
 export function Problem({ error, retry }: { error: unknown; retry?: () => void }) {
@@ -9,7 +10,7 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
     <div class="empty" role="alert">
       <Icon name="alert" tint="bad" />
       <h2>That did not work</h2>
-      <p>{error instanceof Error ? error.message : String(error)}</p>
+      <p>{messageOf(error)}</p>
       {retry && <button class="button" onClick={retry}>Try again</button>}
     </div>
   );

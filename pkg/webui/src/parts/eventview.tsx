@@ -140,7 +140,7 @@ function FieldSection({ title, name, id, value, messages, rest, field, folded }:
 function Stored({ id, name, rest, whole, field }: { id: string; name: string; rest: unknown; whole: boolean; field: Props["field"] }) {
   const raw = useLoaded(whole ? `${id}/${name}` : null, (signal) => field(name, signal));
   if (!whole) return <JsonValue value={rest} name={name} />;
-  if (raw.error) return <p class="bad">{raw.error instanceof Error ? raw.error.message : String(raw.error)}</p>;
+  if (raw.error) return <p class="bad">{format.messageOf(raw.error)}</p>;
   return raw.value === null ? <p class="faint">…</p> : <Json text={raw.value} name={name} />;
 }
 

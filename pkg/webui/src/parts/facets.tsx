@@ -78,7 +78,7 @@ function One({ facet, first, chosen, load, version, onChoose, onRemove, removabl
       </h3>
       {open && (
         <>
-          {state.error ? <p class="bad">{state.error instanceof Error ? state.error.message : String(state.error)}</p> : null}
+          {state.error ? <p class="bad">{format.messageOf(state.error)}</p> : null}
           {state.value && values.length === 0 && missing.length === 0 && <p class="faint">No values</p>}
           <ul aria-busy={state.loading}>
             {[...missing.map((value) => ({ value, count: -1 })), ...shown].map((v) => (

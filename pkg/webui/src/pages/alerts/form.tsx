@@ -5,7 +5,7 @@ import type { Alert, ListChartsAnswer, UpdateAlertAnswer } from "../../api/types
 import { aggregations, textOf } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import { useLoaded } from "../../parts/common.tsx";
-import { FormDialog } from "../settings/common.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 
 /** A number as it is shown. */
 export const figure = (v: number | null | undefined) => (v == null ? "–" : String(Number(v.toPrecision(6))));

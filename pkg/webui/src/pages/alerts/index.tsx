@@ -1,15 +1,15 @@
 // Alerts: which figures are watched, how they stand, what was told of them, and their test.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Alert, AlertChange, AlertNotice, AlertReading, ListAlertHistoryAnswer, ListAlertNoticesAnswer, ListAlertsAnswer, TestAlertAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog, useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
-import { FormDialog, useWork } from "../settings/common.tsx";
 import { AlertForm, figure } from "./form.tsx";
 
 /** How many changes and notices are shown; the server keeps 500 of each. */
@@ -34,14 +34,14 @@ export function Page() {
   const { params } = route.value;
   const id = params.get("id");
   const chart = params.get("chart");
-  const mayChange = me.value?.scope === "full" || me.value?.scope === "admin";
+  const mayChange = allows("full");
   const alerts = useLoaded("alerts", (signal) => call<ListAlertsAnswer>("v1/alerts", { signal }));
   const [form, setForm] = useState<Alert | "new" | null>(null);
   useEffect(() => {
     const timer = setInterval(() => { if (!document.hidden) alerts.reload(); }, 30_000);
     return () => clearInterval(timer);
   }, []);
-  useEffect(() => addCommands(mayChange ? [{ id: "new-alert", keys: ["n"], label: "New alert", group: "Alerts", run: () => setForm("new") }] : []), [mayChange]);
+  useLayoutEffect(() => addCommands(mayChange ? [{ id: "new-alert", keys: ["n"], label: "New alert", group: "Alerts", run: () => setForm("new") }] : []), [mayChange]);
   const list = alerts.value?.data ?? [];
   const chosen = list.find((a) => a.id === id);
   const making = mayChange && (form ?? (chart ? "new" : null));

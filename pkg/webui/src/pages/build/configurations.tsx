@@ -1,17 +1,18 @@
 // Configurations: prompts with their models and settings, in versions, and where they are deployed.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { fromConfiguration, numbers, parametersOf, variablesOf, type Variant } from "../../model/playground.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog, useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable } from "../../parts/plaintable.tsx";
 import { Prompt } from "../../parts/prompt.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
-import { FormDialog, may, useWork } from "../settings/common.tsx";
 import { List, readConfigurations } from "./list.tsx";
 
 const environments = ["dev", "staging", "prod"] as const;
@@ -74,7 +75,7 @@ function One({ id }: { id: string }) {
   const { busy, problem, run } = useWork();
   const c = current.value;
   const v = draft ?? (c && fromConfiguration(c));
-  const changes = may("full");
+  const changes = allows("full");
   const put = (body: ConfigurationInput) => run(async () => {
     await call(path(id), { method: "PUT", body: { name: c!.name, ...body } });
     setDraft(null);
@@ -83,7 +84,7 @@ function One({ id }: { id: string }) {
     versions.reload();
   });
   const save = () => run(async () => put({ provider: v!.provider || c!.provider, parameters: parametersOf(v!, c!.parameters) }));
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "playground", keys: ["p"], label: "Open in the playground", group: "Configuration", run: () => go(href(["playground"], { config: id, version })) },
     { id: "close", keys: ["escape"], label: "Back to the current version", group: "Configuration", run: () => setParams({ version: null }, true) },
   ]), [id, version]);

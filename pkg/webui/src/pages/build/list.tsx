@@ -3,10 +3,10 @@ import type { ComponentChildren } from "preact";
 import { call } from "../../api/client.ts";
 import type { Configuration, ListConfigurationsAnswer } from "../../api/types.gen.ts";
 import { route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, type Loaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { may } from "../settings/common.tsx";
 
 export const readConfigurations = async (signal: AbortSignal): Promise<Configuration[]> => {
   const answer = await call<ListConfigurationsAnswer>("v1/configurations", { signal });
@@ -33,7 +33,7 @@ export function List<T>({ title, list, text, empty, onNew, table, children }: Pr
         <h1>{title}</h1>
         <input class="input" type="search" placeholder="Find" aria-label={`Find in ${title.toLowerCase()}`} value={q} onInput={(e) => setParams({ q: e.currentTarget.value }, true)} />
         <span class="grow" />
-        {may("full") && <button type="button" class="button primary" onClick={onNew}><Icon name="plus" small />New</button>}
+        {allows("full") && <button type="button" class="button primary" onClick={onNew}><Icon name="plus" small />New</button>}
       </header>
       {list.loading && <div class="progress" />}
       <div class="settings">

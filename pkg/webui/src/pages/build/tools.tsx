@@ -3,11 +3,12 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { ListToolsAnswer, Tool } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { readSchema } from "../../model/toolschema.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog, useWork } from "../../parts/form.tsx";
 import { PlainTable } from "../../parts/plaintable.tsx";
-import { FormDialog, may, useWork } from "../settings/common.tsx";
 import { List, readConfigurations } from "./list.tsx";
 
 const firstSchema = JSON.stringify({ type: "object", properties: { query: { type: "string", description: "what to look for" } }, required: ["query"] }, null, 2);
@@ -47,7 +48,7 @@ function Editor({ tool, users, unknown, onChange }: { tool: Tool | null; users: 
   const [deleting, setDeleting] = useState(false);
   const { busy, problem, run } = useWork();
   const { value, flaws } = readSchema(schema);
-  const changes = may("full");
+  const changes = allows("full");
   const broken = value === null;
   const save = () => run(async () => {
     const body = { name: name.trim(), description: about, parameters: value };

@@ -1,11 +1,11 @@
 // Dashboards: their list, and one of them with its charts on twelve columns.
 import { signal } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, isAbort } from "../../api/client.ts";
 import type { CreateChartAnswer, CreateDashboardAnswer, CreateDashboardBody, DashboardInList, GetDashboardAnswer, ListChartsAnswer, Tile, UpdateDashboardBody } from "../../api/types.gen.ts";
 import { addCommands, keysOf } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import { flow, fromSaved, move, put, readyMade, readyMadeIds, resize, settle, toSaved, type Drawing } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
@@ -17,7 +17,6 @@ import { useFields, valuesOf } from "../completion.ts";
 import { ChartBody } from "./chart.tsx";
 import { loadCharts, scoreFields, useBooleans, type Answers } from "./data.ts";
 
-export const mayWrite = () => me.value?.scope === "full" || me.value?.scope === "admin";
 
 export function Page({ path }: { path: string[] }) {
   return path[0] ? <Board key={path[0]} id={path[0]} /> : <Boards />;
@@ -34,7 +33,7 @@ function Boards() {
     .then((a) => go(href(["dashboards", a.data.id])), setProblem);
   return (
     <div class="page">
-      <header><h1>Dashboards</h1><span class="grow" />{mayWrite() && <a class="button" href={href(["charts", "new"])}><Icon name="plus" small />Chart</a>}</header>
+      <header><h1>Dashboards</h1><span class="grow" />{allows("full") && <a class="button" href={href(["charts", "new"])}><Icon name="plus" small />Chart</a>}</header>
       <div class="boards">
         <section><h2>For every project</h2>
           <ul>{readyMadeIds.map((id) => <li key={id}><a href={href(["dashboards", id])}><b>{readyMade(id, [])!.name}</b><span class="secondary">{purposes[id]}</span></a></li>)}</ul>
@@ -44,7 +43,7 @@ function Boards() {
             <ul>{saved.value?.map((d) => <li key={d.id}><a href={href(["dashboards", d.id])}><b class="ellipsis">{d.name}</b><span class="secondary">{format.plural(d.layout.length, "chart")}{d.description ? ` · ${d.description}` : ""}</span></a></li>)}</ul>
           )}
         </section>
-        {mayWrite() && (
+        {allows("full") && (
           <form class="new" onSubmit={(e) => { e.preventDefault(); if (name.trim()) create(); }}>
             <input class="input" aria-label="Name of a new dashboard" placeholder="Name of a new dashboard" maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /> <button type="submit" class="button" disabled={!name.trim()}>Create</button>
             {problem !== null && <p class="bad" role="alert">{(problem as Error).message}</p>}
@@ -107,7 +106,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   const { params } = route.value;
   const [query, range] = [params.get("q") ?? "", params.get("range") ?? defaultRange];
   const compare = params.get("before") !== "off" && range !== "all";
-  const arranging = params.has("arrange") && !board.ready && mayWrite();
+  const arranging = params.has("arrange") && !board.ready && allows("full");
   const { filters, problem } = useMemo(() => compile(query, "events"), [query]);
   const [tiles, setTiles] = useState(board.tiles);
   const [past, setPast] = useState<Tile[][]>([]);
@@ -180,13 +179,13 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
 
   const commands = useRef({ undo, arranging });
   commands.current = { undo, arranging };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "Dashboard", run: () => document.getElementById(barId)?.focus() },
     { id: "board-reload", keys: ["r"], label: "Load again", group: "Dashboard", run: () => setTurn((n) => n + 1) },
     { id: "board-undo", keys: ["u", "mod+z"], label: "Undo: the last step of arranging, or back", group: "Dashboard", run: () => (commands.current.arranging ? commands.current.undo() : history.back()) },
     { id: "board-before", keys: ["p"], label: "Show the period before, or hide it", group: "Dashboard", run: () => setParams({ before: route.value.params.get("before") === "off" ? null : "off" }) },
     { id: "board-stop", keys: ["escape"], label: "Stop loading, or end arranging", group: "Dashboard", run: () => { stop.current?.abort(); if (commands.current.arranging) setArranging(false); } },
-    ...(board.ready || !mayWrite() ? [] : [{ id: "board-arrange", keys: ["a"], label: "Arrange", group: "Dashboard", run: () => setArranging(!commands.current.arranging) }]),
+    ...(board.ready || !allows("full") ? [] : [{ id: "board-arrange", keys: ["a"], label: "Arrange", group: "Dashboard", run: () => setArranging(!commands.current.arranging) }]),
   ]), []);
 
   return (
@@ -201,7 +200,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
           <button type="button" class="button" disabled={past.length === 0} title={keysOf("board-undo")} onClick={undo}>Undo</button>
           <button type="button" class={`button${doomed ? " danger" : ""}`} onClick={remove}>{doomed ? "Delete the dashboard?" : "Delete"}</button>
           <button type="button" class="button primary" onClick={() => { rename(); setArranging(false); }}>Done</button>
-        </> : mayWrite() && <>
+        </> : allows("full") && <>
           <button type="button" class="button" onClick={copy} title={board.ready ? "A copy can be arranged and its charts changed" : "Copy"}><Icon name="copy" small />Copy</button>
           {!board.ready && <button type="button" class="button" title={`Arrange (${keysOf("board-arrange")})`} onClick={() => setArranging(true)}>Arrange</button>}
         </>}
@@ -212,10 +211,10 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
         <RangePicker range={range} onChange={setRange} />
         <button type="button" class="button icon" aria-label="Load again" title={`Load again (${keysOf("board-reload")})`} onClick={() => setTurn((n) => n + 1)}><Icon name="reload" small /></button>
       </div>
-      {failure !== null && <p class="told bad" role="alert">{failure instanceof Error ? failure.message : String(failure)}</p>}
+      {failure !== null && <p class="told bad" role="alert">{format.messageOf(failure)}</p>}
       {arranging && <p class="told secondary">Arrow keys move the chart that has the focus, with Shift they change its size, Delete takes it off the dashboard. Or drag it, or its corner.</p>}
       {tiles.length === 0
-        ? <Empty title="No charts yet">{mayWrite() && <div><a class="button primary" href={href(["charts", "new"], { board: id })}>Build a chart</a>{!arranging && <> <button type="button" class="button" onClick={() => setArranging(true)}>Add a saved one</button></>}</div>}</Empty>
+        ? <Empty title="No charts yet">{allows("full") && <div><a class="button primary" href={href(["charts", "new"], { board: id })}>Build a chart</a>{!arranging && <> <button type="button" class="button" onClick={() => setArranging(true)}>Add a saved one</button></>}</div>}</Empty>
         : <div class="board"><div class="tiles">
           {tiles.map((t) => {
             const at = list.findIndex(([key]) => key === t.chart);
@@ -236,7 +235,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
 
 function ChartMenu({ drawing, board, onRemove, onError }: { drawing: Drawing; board: string; onRemove: (() => void) | null; onError: (e: unknown) => void }) {
   const alerts = (chart: string) => href(["alerts"], { chart });
-  if (!mayWrite()) return null;
+  if (!allows("full")) return null;
   return <>
     <a href={drawing.id ? href(["charts", drawing.id], { board }) : href(["charts", "new"], { c: JSON.stringify(drawing) })}>{drawing.id ? "Edit" : "Build one like it"}</a>
     {drawing.id ? <a href={alerts(drawing.id)}>Alert on this …</a> : <button type="button" title="Saves the chart first" onClick={() => void saveChart(drawing).then((c) => go(alerts(c)), onError)}>Alert on this …</button>}

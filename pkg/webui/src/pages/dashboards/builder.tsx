@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { call, isAbort } from "../../api/client.ts";
 import type { GetChartAnswer } from "../../api/types.gen.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import { aggregations, displays, fromSaved, maxSeries, textOf, type Drawing, type Series } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
@@ -11,7 +12,7 @@ import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
 import { useFields, valuesOf } from "../completion.ts";
-import { addToBoard, mayWrite, saveChart } from "./boards.tsx";
+import { addToBoard, saveChart } from "./boards.tsx";
 import { ChartBody } from "./chart.tsx";
 import { loadCharts, useBooleans, type Answers } from "./data.ts";
 
@@ -85,7 +86,7 @@ function Builder({ saved }: { saved: Drawing }) {
         <a class="button plain" href={href(board ? ["dashboards", board] : ["dashboards"])}>Dashboards</a>
         <span class="grow" />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r })} />
-        {mayWrite() && <>
+        {allows("full") && <>
           {drawing.id && <><a class="button" href={href(["alerts"], { chart: drawing.id })}>Alert on this …</a><button type="button" class={`button${doomed ? " danger" : ""}`} onClick={() => void remove()}>{doomed ? "Delete the chart, on all dashboards?" : "Delete"}</button></>}
           <button type="button" class="button primary" disabled={!drawing.name.trim() || (drawing.id !== null && text === null)} title={drawing.name.trim() ? "" : "It needs a name"} onClick={() => void save()}>{board ? "Save to the dashboard" : "Save"}</button>
         </>}
@@ -115,7 +116,7 @@ function Builder({ saved }: { saved: Drawing }) {
           {drawing.series.length < maxSeries && <button type="button" class="button" onClick={() => set({ series: [...drawing.series, { ...drawing.series[drawing.series.length - 1]!, name: "" }] })}>Add a series</button>}
         </form>
         <section class="tile" aria-label="Chart">
-          {failure !== null && <p class="told bad" role="alert">{failure instanceof Error ? failure.message : String(failure)}</p>}
+          {failure !== null && <p class="told bad" role="alert">{format.messageOf(failure)}</p>}
           {answers && answers.times.length > 0 && answers.of[0] && (Array.isArray(answers.of[0]) ? answers.of[0].length === drawing.series.length : true)
             ? <ChartBody drawing={drawing} id="built" answers={answers} at={0} query="" booleans={booleans} cursor={cursor} onRange={(r) => setParams({ range: r })} />
             : failure === null && <Empty title="Loading …" />}

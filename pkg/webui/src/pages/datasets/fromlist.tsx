@@ -35,7 +35,7 @@ export function FromList({ of, search, onClose }: { of: "events" | "sessions"; s
     try {
       setMade(await call<DatasetExtended>("v1/datasets/from_search", { method: "POST", body: body(chosen ? { dataset_id: chosen } : { name: name.trim() }) }));
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
     setBusy(false);
   };

@@ -34,7 +34,7 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
       } });
       go(href(["datasets", made.dataset_id]));
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
       setBusy(false);
     }
   };

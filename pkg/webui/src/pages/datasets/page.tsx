@@ -1,10 +1,10 @@
 // The list of datasets, and the frame of one: its datapoints, versions and runs.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call, url } from "../../api/client.ts";
 import type { CreateDatasetAnswer, GetDatasetAnswer, ListDatasetsAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { rowHeight } from "../../parts/columnmenu.tsx";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
@@ -22,8 +22,6 @@ export function Page({ path: [id] }: { path: string[] }) {
 }
 
 /** Reports whether the key may change something. */
-const mayChange = () => me.value?.scope === "full" || me.value?.scope === "admin";
-const said = (error: unknown) => (error instanceof Error ? error.message : String(error));
 const most = 1000; // datasets of the list
 
 function List() {
@@ -37,8 +35,8 @@ function List() {
   const at = rows.findIndex((d) => d.id === selected);
   const step = (by: number) => { const d = rows[Math.max(0, Math.min(rows.length - 1, at + by))]; if (d) setParams({ s: d.id }, true); };
   const open = (id: string) => go(href(["datasets", id]));
-  const may = mayChange();
-  useEffect(() => addCommands([
+  const may = allows("full");
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next dataset", group: "Datasets", run: () => step(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous dataset", group: "Datasets", run: () => step(-1) },
     { id: "open", keys: ["enter"], label: "Open the dataset", group: "Datasets", run: () => { if (selected) open(selected); } },
@@ -92,7 +90,7 @@ function Naming({ label, name: before, description: about = "", onSave, onClose 
   const [problem, setProblem] = useState("");
   return (
     <Dialog label={label} onClose={onClose}>
-      <form class="form" onSubmit={(e) => { e.preventDefault(); onSave(name.trim(), description).then(onClose, (error) => setProblem(said(error))); }}>
+      <form class="form" onSubmit={(e) => { e.preventDefault(); onSave(name.trim(), description).then(onClose, (error) => setProblem(format.messageOf(error))); }}>
         <h2>{label}</h2>
         <label>Name<input class="input" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label>Description<textarea class="input" rows={2} value={description} onInput={(e) => setDescription(e.currentTarget.value)} /></label>
@@ -114,9 +112,9 @@ function One({ id }: { id: string }) {
   const at = `v1/datasets/${encodeURIComponent(id)}`;
   const head = useLoaded(id, async (signal) => (await call<GetDatasetAnswer>(`${at}?ids=false`, { signal })).dataset);
   const set = head.value;
-  const may = mayChange();
+  const may = allows("full");
   useEffect(() => { if (set) document.title = `${set.name} · Datasets · Spangrove`; }, [set?.name]);
-  useEffect(() => addCommands(views.map(([v, label], i) => ({ id: `view-${v}`, keys: [String(i + 1)], label, group: "Dataset", run: () => setParams({ view: v === "rows" ? null : v, s: null }) }))), []);
+  useLayoutEffect(() => addCommands(views.map(([v, label], i) => ({ id: `view-${v}`, keys: [String(i + 1)], label, group: "Dataset", run: () => setParams({ view: v === "rows" ? null : v, s: null }) }))), []);
   if (head.error && !set) return <div class="page"><Problem error={head.error} retry={head.reload} /></div>;
   if (!set) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
   if (view === "import" && may) return <Import dataset={{ id, name: set.name }} />;
@@ -150,7 +148,7 @@ function One({ id }: { id: string }) {
             <p>{`“${set.name}” goes with its ${format.plural(set.version, "version")}. Its ${format.plural(set.num_points, "datapoint")} stay, without it. This cannot be undone.`}</p>
             {problem && <p class="bad" role="alert">{problem}</p>}
             <div class="form-end"><button type="button" class="button" onClick={() => setDialog("")}>Cancel</button>
-              <button type="button" class="button danger" onClick={() => call(at, { method: "DELETE" }).then(() => go(href(["datasets"])), (e) => setProblem(said(e)))}>Delete</button></div>
+              <button type="button" class="button danger" onClick={() => call(at, { method: "DELETE" }).then(() => go(href(["datasets"])), (e) => setProblem(format.messageOf(e)))}>Delete</button></div>
           </div>
         </Dialog>
       )}

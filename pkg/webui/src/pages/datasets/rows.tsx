@@ -1,5 +1,5 @@
 // The datapoints of a dataset: a column for each key, edited where they stand. Values are handled as their JSON, so that every digit stays.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, isAbort, text } from "../../api/client.ts";
 import type { CreateDatapointAnswer, GetDatasetSplitsAnswer } from "../../api/types.gen.ts";
 import { addCommands, keysOf } from "../../app/keymap.ts";
@@ -140,7 +140,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
       done(await write(r, part, dot > 0 ? object(members(r.raw[part]!).set(d.column.slice(dot + 1), json)) : json, `Changed ${d.column}`));
       setDraft(null);
     } catch (e) {
-      if (!(e instanceof ApiError && e.status === 409)) return setProblem(e instanceof Error ? e.message : String(e));
+      if (!(e instanceof ApiError && e.status === 409)) return setProblem(format.messageOf(e));
       setTurn((n) => n + 1);
       setProblem("Somebody else has changed this datapoint meanwhile. The list has theirs now; your text is still here, and saving again puts it over theirs.");
     }
@@ -169,7 +169,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
       again();
       done({ label: `Removed ${format.plural(gone.length, "datapoint")}`, undo: async () => { await change({ add_datapoints: gone }); again(); } });
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   /** Adds a datapoint with the keys that the others have, empty, behind those that are loaded. */
@@ -185,7 +185,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
       edit(r, [...r.cells.keys()][0] ?? "inputs");
       done({ label: "Added a datapoint", undo: async () => { await change({ remove_datapoints: [made] }); again(); } });
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   const edit = (r: Row | null, column: string) => {
@@ -200,7 +200,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
   const select = (s: string | null) => { if (s !== selected) setParams({ s }, true); };
   const step = (by: number) => { const r = rows[Math.max(0, Math.min(rows.length - 1, at + by))]; if (r) select(r.id); };
   const aside = (by: number) => setCell(ids[Math.max(0, Math.min(ids.length - 1, ids.indexOf(cell) + by))] ?? "");
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next datapoint", group: "Datapoints", run: () => step(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous datapoint", group: "Datapoints", run: () => step(-1) },
     { id: "cell-right", keys: ["arrowright", "h"], label: "Next column", group: "Datapoints", run: () => aside(1) },

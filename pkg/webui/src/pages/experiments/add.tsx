@@ -33,7 +33,7 @@ export function AddRows({ to, rows, runs, onDone, onClose }: { to: "queue" | "da
       setAdded(format.plural(ids.length, queue ? "session" : "datapoint"));
       onDone();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   const title = queue ? "Add to an annotation queue" : "Add to a dataset";

@@ -1,5 +1,5 @@
 // The list of experiments: runs with their scores, by dataset over time, of which two to eight are marked and compared.
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { call, isAbort } from "../../api/client.ts";
 import type { ListDatasetsAnswer, ListRunsAnswer, Run } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
@@ -78,7 +78,7 @@ export function ListPage() {
   };
   const place = () => route.value.params.get("s"); // keys come faster than the page is drawn
   const step = (by: number) => { const r = runs[Math.min(runs.length - 1, Math.max(0, runs.findIndex((x) => x.run_id === place()) + by))]; if (r) select(r.run_id); };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next run", group: "Experiments", run: () => step(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous run", group: "Experiments", run: () => step(-1) },
     { id: "mark", keys: ["x"], label: "Mark the run", group: "Experiments", run: () => { const id = place(); if (id) mark(id); } },

@@ -1,8 +1,8 @@
 // One run, or runs compared: what their metrics say, and all datapoints, of several runs side by side.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import { score } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Empty, Problem } from "../../parts/common.tsx";
@@ -33,7 +33,7 @@ export function RunsPage({ ids }: { ids: string[] }) {
   const at = rows.findIndex((r) => r.id === selected);
   const row = rows[at];
   useEffect(() => { if (selected && at < 0 && rows.length > 0 && !loading) more(); }, [selected, at, rows, loading]); // an address may name a row of a later page
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const mark = (r: Row | undefined) => { if (r) setMarks((before) => { const next = new Map(before); if (!next.delete(r.id)) next.set(r.id, r); return next; }); };
   const open = (r: Row | undefined) => { const cell = r?.cells.findLast((c) => c); if (cell) go(href(["session", cell.session_id])); };
   const place = () => rows.findIndex((r) => r.id === route.value.params.get("s")); // keys come faster than the page is drawn
@@ -43,7 +43,7 @@ export function RunsPage({ ids }: { ids: string[] }) {
     if (to > rows.length - 5) more();
   };
   const against = () => setParams({ against: expected ? null : "expected" }, true);
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next row", group: "Rows", run: () => step(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous row", group: "Rows", run: () => step(-1) },
     { id: "open", keys: ["enter"], label: "Open the session", group: "Rows", run: () => open(rows[place()]) },

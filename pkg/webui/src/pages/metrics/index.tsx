@@ -1,16 +1,17 @@
 // Metrics: what gives events scores, where each runs, and how its scores go.
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { ListMetricsAnswer, Metric } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { filterText, filtersOf, passes, types, where } from "../../model/metric.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
 import { Library } from "./library.tsx";
 import { MetricPage } from "./metric.tsx";
-import { Button, Choice, Find, mayChange, Trend } from "./parts.tsx";
+import { Button, Choice, Find, Trend } from "./parts.tsx";
 
 export function Page({ path: [id] }: { path: string[] }) {
   if (id === "library") return <Library />;
@@ -46,17 +47,17 @@ function List() {
   const at = rows.findIndex((m) => m.id === selected);
   const select = (id: string | undefined) => { if (id) setParams({ s: id }, true); };
   const open = (id: string | null) => { if (id) go(href(["metrics", id])); };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next metric", group: "List", run: () => select(rows[Math.min(rows.length - 1, at + 1)]?.id) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous metric", group: "List", run: () => select(rows[Math.max(0, at - 1)]?.id) },
     { id: "open", keys: ["enter"], label: "Open the metric", group: "List", run: () => open(selected) },
     { id: "library", keys: ["shift+l"], label: "Ready-made metrics", group: "List", run: () => open("library") },
-    ...(mayChange() ? [{ id: "new", keys: ["n"], label: "New metric", group: "List", run: () => open("new") }] : []),
+    ...(allows("full") ? [{ id: "new", keys: ["n"], label: "New metric", group: "List", run: () => open("new") }] : []),
   ]), [metrics.value, query, type, selected]);
   return (
     <div class="page">
       {metrics.loading && <div class="progress" role="progressbar" aria-label="Loading" />}
-      <header><h1>Metrics</h1><span class="grow" /><Button label="Ready-made" on={() => open("library")} />{mayChange() && <Button label="New metric" kind="primary" on={() => open("new")} />}</header>
+      <header><h1>Metrics</h1><span class="grow" /><Button label="Ready-made" on={() => open("library")} />{allows("full") && <Button label="New metric" kind="primary" on={() => open("new")} />}</header>
       <div class="filters"><Find query={query} /><Choice label="" aria-label="Type" value={type} on={(v) => setParams({ type: v })} options={[["", "All types"], ...Object.entries(types).map(([name, t]) => [name, t.label] as const)]} /></div>
       {metrics.error && !metrics.value ? <Problem error={metrics.error} retry={metrics.reload} />
         : metrics.value && list.length === 0 ? (

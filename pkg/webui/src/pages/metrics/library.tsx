@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { EnableMetricAnswer, LibraryMetric, ListMetricLibraryAnswer } from "../../api/types.gen.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { types } from "../../model/metric.ts";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
-import { Button, Check, Find, mayChange, Text, useAct } from "./parts.tsx";
+import { Button, Check, Find, Text, useAct } from "./parts.tsx";
 
 export function Library() {
   const query = route.value.params.get("q") ?? "";
@@ -38,7 +38,7 @@ function Enable({ metric: m, onClose }: { metric: LibraryMetric; onClose: () => 
   const [values, setValues] = useState<Record<string, string>>({});
   const [online, setOnline] = useState(false);
   const { act, problem } = useAct();
-  const may = mayChange();
+  const may = allows("full");
   const enable = async () => {
     const parameters = Object.fromEntries(Object.entries(values).filter(([, v]) => v.trim() !== "").map(([k, v]) => [k, read(v)]));
     const made = await call<EnableMetricAnswer>("v1/metrics/library", { method: "POST", body: { from: m.name, name: name.trim(), parameters, enabled_in_prod: online } });

@@ -1,16 +1,17 @@
 // One metric: its definition with a live test, versions, agreement with people, and what it has done.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { CreateMetricAnswer, CreateMetricVersionAnswer, ListMetricsAnswer, Metric } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { useLeaving } from "../../app/leaving.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import { blank, definitionOf, same, sent, types, where, type Definition } from "../../model/metric.ts";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Agreement } from "./agreement.tsx";
 import { Editor } from "./editor.tsx";
-import { Button, mayChange, Text, useAct } from "./parts.tsx";
+import { Button, Text, useAct } from "./parts.tsx";
 import { Runs } from "./runs.tsx";
 import { Test } from "./test.tsx";
 import { Versions } from "./versions.tsx";
@@ -48,7 +49,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
   const [done, setDone] = useState<string[] | null>(null);
   const [doomed, setDoomed] = useState(false);
   const unsaved = !same(draft, base);
-  const may = mayChange();
+  const may = allows("full");
   const leaving = useLeaving(unsaved, href(["metrics", id]));
   const change = (d: Definition) => {
     setDraft(d);
@@ -97,7 +98,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
     go(href(["metrics"]));
   });
   const show = (v: string) => setParams({ view: v === "edit" ? null : v });
-  useEffect(() => addCommands(metric ? tabs.map(([v, label], i) => ({ id: `tab-${v}`, keys: [String(i + 1)], label, group: "Metric", run: () => show(v) })) : []), [id]);
+  useLayoutEffect(() => addCommands(metric ? tabs.map(([v, label], i) => ({ id: `tab-${v}`, keys: [String(i + 1)], label, group: "Metric", run: () => show(v) })) : []), [id]);
   return (
     <div class="page metric">
       <header>

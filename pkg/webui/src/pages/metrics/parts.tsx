@@ -1,33 +1,22 @@
 // What the pages of metrics share.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { loadPreviews, previewOf } from "../../api/cache.ts";
 import { call } from "../../api/client.ts";
 import type { ChartEventsAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { href, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { printed } from "../../model/metric.ts";
 import { useLoaded } from "../../parts/common.tsx";
+import { useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 
-export const mayChange = (): boolean => me.value?.scope === "full" || me.value?.scope === "admin";
-
-/** Sends changes, one after the other, and keeps what went wrong with the last. */
+/** Sends changes, one after the other, and shows what went wrong with the last. */
 export function useAct(): { busy: boolean; problem: ComponentChildren; act: (work: () => Promise<unknown>) => Promise<void> } {
-  const [problem, setProblem] = useState("");
-  const [busy, setBusy] = useState(false);
-  const act = async (work: () => Promise<unknown>) => {
-    setBusy(true);
-    setProblem("");
-    await work().catch((e) => setProblem(problemOf(e)));
-    setBusy(false);
-  };
-  return { busy, act, problem: problem && <p class="bad" role="alert">{problem}</p> };
+  const { busy, problem, run } = useWork();
+  return { busy, act: run, problem: problem && <p class="bad" role="alert">{problem}</p> };
 }
-
-export const problemOf = (e: unknown): string => (e instanceof Error ? e.message : String(e));
 
 export const part = (n: number | null | undefined): string => (typeof n === "number" ? n.toFixed(2) : "–");
 
@@ -110,7 +99,7 @@ export function Trend({ name, rate }: { name: string; rate: boolean }) {
     return asked;
   });
   const points = (chart.value?.events ?? []).filter((p) => p.value !== null);
-  if (points.length === 0) return <span class="faint" title={chart.error ? problemOf(chart.error) : undefined}>{chart.error ? "not loaded" : chart.value ? "–" : "…"}</span>;
+  if (points.length === 0) return <span class="faint" title={chart.error ? format.messageOf(chart.error) : undefined}>{chart.error ? "not loaded" : chart.value ? "–" : "…"}</span>;
   const values = points.map((p) => p.value!);
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const [low, high] = rate ? [0, 1] : [least, most];
@@ -153,7 +142,7 @@ export function Code({ value, label, rows, on, code = true }: { value: string; l
 /** Finds by name, as one types; f goes there. */
 export function Find({ query }: { query: string }) {
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => addCommands([{ id: "filter", keys: ["f", "/"], label: "Find by name", group: "List", run: () => box.current?.focus() }]), []);
+  useLayoutEffect(() => addCommands([{ id: "filter", keys: ["f", "/"], label: "Find by name", group: "List", run: () => box.current?.focus() }]), []);
   return <input ref={box} class="input grow" type="search" placeholder="Name or description" aria-label="Find by name or description" value={query}
     onInput={(e) => setParams({ q: e.currentTarget.value }, true)} onKeyDown={(e) => { if (e.key === "Escape") e.currentTarget.blur(); }} />;
 }

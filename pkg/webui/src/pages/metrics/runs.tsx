@@ -4,11 +4,12 @@ import { call } from "../../api/client.ts";
 import { searchFields } from "../../api/search.ts";
 import type { Backfill, Evaluation, GetMetricCoverageAnswer, ListBackfillsAnswer, ListEvaluationsAnswer, RetryEvaluationsAnswer } from "../../api/types.gen.ts";
 import { route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import type { Definition } from "../../model/metric.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { dateRange, defaultRange, RangePicker, ranges } from "../../parts/range.tsx";
-import { Button, Choice, Events, Figures, mayChange, Num, Score, useAct } from "./parts.tsx";
+import { Button, Choice, Events, Figures, Num, Score, useAct } from "./parts.tsx";
 
 const beat = 2000; // milliseconds between looks at a backfill that runs
 
@@ -74,7 +75,7 @@ function Evaluations({ id, turn, first, onRetry }: { id: string; turn: number; f
     setNote(retried === 0 ? "None waits anew: the metric does not run over new events." : `${format.plural(retried, "evaluation waits", "evaluations wait")} anew.`);
     onRetry();
   });
-  const may = mayChange() && (state === "dead" || state === "failed");
+  const may = allows("full") && (state === "dead" || state === "failed");
   return (
     <section>
       <div class="metric-tools">
@@ -125,7 +126,7 @@ function Backfills({ id, onChange }: { id: string; onChange: () => void }) {
     setForm(null);
     setTurn((n) => n + 1);
   });
-  const may = mayChange();
+  const may = allows("full");
   return (
     <section>
       <div class="metric-tools"><h2>Backfills</h2>{may && !form && <Button label="Score past events" on={() => setForm({ range: defaultRange, limit: null })} />}</div>

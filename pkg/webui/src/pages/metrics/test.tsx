@@ -1,19 +1,20 @@
 // The live test: what the definition as it stands gives for the newest events that it is for. Nothing is stored.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { RunMetricAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { sent, type Definition } from "../../model/metric.ts";
 import { useLoaded, useRested } from "../../parts/common.tsx";
-import { Button, Check, Choice, Events, mayChange, problemOf, Score } from "./parts.tsx";
+import { Button, Check, Choice, Events, Score } from "./parts.tsx";
 
 /** How long edits rest before the test runs by itself, and how long an engine that is made ready is waited for, in milliseconds. */
 const rest = 600;
 const pause = 1500;
 
 export function Test({ draft }: { draft: Definition }) {
-  const may = mayChange();
+  const may = allows("full");
   const [limit, setLimit] = useState("10");
   const [live, setLive] = useState(true);
   const [at, setAt] = useState<{ body: string; turn: number } | null>(null);
@@ -29,7 +30,7 @@ export function Test({ draft }: { draft: Definition }) {
     const timer = setTimeout(test.reload, pause);
     return () => clearTimeout(timer);
   }, [test.value, test.loading]);
-  useEffect(() => addCommands(may ? [{ id: "test", keys: ["r", "mod+enter"], label: "Run the test", group: "Metric", run: () => run(wanted) }] : []), [wanted]);
+  useLayoutEffect(() => addCommands(may ? [{ id: "test", keys: ["r", "mod+enter"], label: "Run the test", group: "Metric", run: () => run(wanted) }] : []), [wanted]);
   const dry = test.error ? null : test.value?.dry_run;
   const results = dry?.results ?? [];
   const scored = results.filter((r) => r.result !== null);
@@ -48,7 +49,7 @@ export function Test({ draft }: { draft: Definition }) {
         <Button label={judge ? "Ask the model" : "Run"} off={!may || test.loading} title="Ctrl Enter" on={() => run(wanted)} />
       </header>
       {judge && !at && may && <p class="secondary">{`The model is asked about ${limit} events when you say so. What it was asked before costs nothing.`}</p>}
-      {test.error !== null && <p class="bad" role="alert">{problemOf(test.error)}</p>}
+      {test.error !== null && <p class="bad" role="alert">{format.messageOf(test.error)}</p>}
       {dry && dry.total === 0 && <p class="secondary">{`No stored event matches the filters${draft.needs_ground_truth ? " and has a ground truth" : ""}.`}</p>}
       {preparing ? <p class="secondary" role="status">{results[0]?.explanation}</p> : (
         <Events label="Results" list={results.map((r) => ({

@@ -1,14 +1,15 @@
 // Versions of a metric: what each says, what differs, and which one is deployed.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { ListMetricVersionsAnswer, MetricVersion } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { route, setParams } from "../../app/router.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { definitionOf, fields, text } from "../../model/metric.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
-import { Button, Choice, mayChange, useAct } from "./parts.tsx";
+import { Button, Choice, useAct } from "./parts.tsx";
 
 const pageSize = 100;
 
@@ -26,7 +27,7 @@ export function Versions({ id, deployed, unsaved, onDeploy, onEdit }: { id: stri
   const chosen = list[at];
   const against = list.find((v) => v.name === params.get("than")) ?? list[at + 1] ?? null;
   const select = (i: number) => { const v = list[i]; if (v) setParams({ v: v.name, than: null }, true); };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Older version", group: "List", run: () => select(at + 1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Newer version", group: "List", run: () => select(at - 1) },
   ]), [versions.value, at]);
@@ -56,7 +57,7 @@ export function Versions({ id, deployed, unsaved, onDeploy, onEdit }: { id: stri
             <h2>{chosen.name}</h2>
             {against && <Choice short label="against" value={against.name} on={(than) => setParams({ than }, true)} options={list.filter((v) => v !== chosen).map((v) => [v.name, label(v.name)])} />}
             <span class="grow" />
-            {mayChange() && <><Button label="Edit and test" off={unsaved} on={() => onEdit(chosen)} />{chosen.name !== deployed && <Button label={`Deploy ${chosen.name}`} kind="primary" on={deploy} />}</>}
+            {allows("full") && <><Button label="Edit and test" off={unsaved} on={() => onEdit(chosen)} />{chosen.name !== deployed && <Button label={`Deploy ${chosen.name}`} kind="primary" on={deploy} />}</>}
           </div>
           <p class="secondary">{format.time(Date.parse(chosen.date)).slice(0, 19)} {chosen.message}</p>
           {unsaved && <p class="warn">There are unsaved edits, which are in no version yet.</p>}

@@ -7,9 +7,9 @@ import * as format from "../../model/format.ts";
 import { parametersOf, valuesOf } from "../../model/playground.ts";
 import { useLoaded } from "../../parts/common.tsx";
 import { readConfigurations } from "../build/list.tsx";
-import { FormDialog } from "../settings/common.tsx";
 import { draft, edit } from "./draft.ts";
 import { cancel, experiments, start } from "./experiment.ts";
+import { FormDialog } from "../../parts/form.tsx";
 
 const mostPoints = 2000;
 

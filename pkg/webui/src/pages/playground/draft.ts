@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { isAbort } from "../../api/client.ts";
 import { stream } from "../../api/stream.ts";
+import { messageOf } from "../../model/format.ts";
 import { addPiece, emptyVariant, requestOf, type Answer, type Variant } from "../../model/playground.ts";
 
 export interface Draft {
@@ -81,7 +82,7 @@ export async function run(at: number): Promise<void> {
       frame ||= setTimeout(show, 50); // words come faster than anybody reads
     });
   } catch (e) {
-    latest = { ...latest, error: isAbort(e) ? "Stopped." : e instanceof Error ? e.message : String(e) };
+    latest = { ...latest, error: isAbort(e) ? "Stopped." : messageOf(e) };
   }
   clearTimeout(frame);
   if (running.value.get(at) !== stop) return; // it runs again

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { ApiError, call, isAbort } from "../../api/client.ts";
 import type { Datapoint } from "../../api/types.gen.ts";
+import { messageOf } from "../../model/format.ts";
 import { requestOf, valuesOf, type Answer, type Variant } from "../../model/playground.ts";
 import { collect } from "./draft.ts";
 
@@ -72,7 +73,7 @@ export async function start(name: string, dataset: string, points: Datapoint[], 
       if (failed === points.length) state = "failed";
     } catch (e) {
       state = "failed";
-      if (!isAbort(e)) change(id, () => ({ problem: e instanceof Error ? e.message : String(e) }));
+      if (!isAbort(e)) change(id, () => ({ problem: messageOf(e) }));
     }
     if (mine.signal.aborted) state = "cancelled";
     await call(`v1/runs/${id}`, { method: "PUT", body: { name, status: state, event_ids: sessions } }).catch((e: Error) => change(id, () => ({ problem: e.message })));
@@ -90,7 +91,7 @@ async function patiently(body: unknown, signal: AbortSignal): Promise<{ answer: 
     } catch (e) {
       if (!(e instanceof ApiError && (e.status === 429 || e.status === 503) && n < retries)) {
         if (isAbort(e)) throw e;
-        return { answer: { text: "", reasoning: "", calls: [], error: e instanceof Error ? e.message : String(e) }, asked };
+        return { answer: { text: "", reasoning: "", calls: [], error: messageOf(e) }, asked };
       }
     }
     await new Promise((resolve) => setTimeout(resolve, 1000 << n));

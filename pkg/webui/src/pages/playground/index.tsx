@@ -1,16 +1,15 @@
 // The playground: up to three variants of a prompt side by side, streamed, with their difference; what is good is run over a dataset or kept as a
 // version of a configuration.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import { readEvent } from "../../api/cache.ts";
 import type { GetConfigurationAnswer } from "../../api/types.gen.ts";
 import { addCommands, keysOf } from "../../app/keymap.ts";
 import { href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import { fromConfiguration, fromEvent, variablesOf } from "../../model/playground.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { may } from "../settings/common.tsx";
 import { draft, edit, restart, running, runAll, stopAll, unkept } from "./draft.ts";
 import { Experiments, FromDatapoint, OverDataset, SaveConfiguration } from "./dialogs.tsx";
 import { VariantColumn } from "./variant.tsx";
@@ -41,13 +40,13 @@ export function Page() {
   const filled = useLoaded(source !== "" && source !== d.from ? source : null, (signal) => fillFrom(source, signal));
   const names = variablesOf(d.variants.flatMap((v) => v.messages.map((m) => m.text)));
   const waiting = source !== "" && source !== d.from && !filled.error;
-  const allowed = may("full") && !waiting;
+  const allowed = allows("full") && !waiting;
   const busy = running.value.size > 0;
   const compared = params.get("diff") === "1";
   const copyLast = () => { if (d.variants.length < 3) edit({ variants: [...d.variants, structuredClone(d.variants.at(-1)!)], answers: [...d.answers, null] }); };
   const open = (what: typeof dialog) => () => setDialog(what);
   const flip = () => setParams({ diff: route.value.params.get("diff") ? null : "1" }, true);
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     ...(!allowed ? [] : [
       { id: "run", keys: ["r", "mod+enter"], label: "Run all variants", group: "Playground", run: runAll },
       { id: "over-dataset", keys: ["o"], label: "Run over a dataset", group: "Playground", run: open("dataset") },
@@ -77,7 +76,7 @@ export function Page() {
       {waiting && <div class="progress" />}
       <div class="playground-body" hidden={waiting}>
         {filled.error && <Problem error={filled.error} retry={filled.reload} />}
-        {!may("full") && <p class="notice">{`To ask a model costs money, and needs a key of scope full; the one that this browser signed in with has the scope ${me.value?.scope}.`}</p>}
+        {!allows("full") && <p class="notice">{`To ask a model costs money, and needs a key of scope full; the one that this browser signed in with has the scope ${me.value?.scope}.`}</p>}
         {me.value?.providers?.length === 0 && <p class="notice">No model can be asked: this project has no provider. <a href={href(["settings", "providers"])}>Set one up</a></p>}
         {[d.note, unkept.value].filter(Boolean).map((n) => <p key={n} class="notice">{n}</p>)}
         <Experiments />

@@ -116,7 +116,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
     try {
       await f();
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
     setBusy(false);
   };

@@ -5,7 +5,7 @@ import { call } from "../../api/client.ts";
 import type { ListQueueItemsAnswer, Metric, Queue, QueueItem, SettleQueueItemBody } from "../../api/types.gen.ts";
 import { person } from "../../app/person.ts";
 import { go, href, route } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { differing, say, type Score, type Scores } from "../../model/queue.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
@@ -83,7 +83,7 @@ function Settling({ queue, metrics, item, place, to }: { queue: Queue; metrics: 
   const [comment, setComment] = useState(item.settlement?.comment ?? "");
   const [active, setActive] = useState(0);
   const [problem, setProblem] = useState("");
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const path = `v1/queues/${queue.id}/items/${item.event_id}/settlement`;
   const work = async (request: () => Promise<unknown>) => {
     setProblem("");
@@ -91,7 +91,7 @@ function Settling({ queue, metrics, item, place, to }: { queue: Queue; metrics: 
       await request();
       go(to(1));
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(format.messageOf(e));
     }
   };
   const save = () => {

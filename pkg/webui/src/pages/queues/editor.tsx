@@ -4,6 +4,7 @@ import { call } from "../../api/client.ts";
 import type { CreateMetricBody, CreateQueueAnswer, CreateQueueBody, Metric, Queue, UpdateQueueBody } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import { compile } from "../../model/filter.ts";
+import { messageOf } from "../../model/format.ts";
 import { Dialog, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
 import { useFields, valuesOf } from "../completion.ts";
@@ -41,7 +42,7 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
       }
       onClose(true);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(messageOf(e));
     }
   };
   return (
@@ -101,7 +102,7 @@ function NewScore({ open, onMade }: { open: boolean; onMade: (name: string) => v
       setQuestion("");
       onMade(body.name);
     } catch (e) {
-      setProblem(e instanceof Error ? e.message : String(e));
+      setProblem(messageOf(e));
     }
   };
   return (

@@ -1,10 +1,10 @@
 // The queues of a project, with how far each is.
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { GetQueueAnswer, ListQueueAnnotatorsAnswer, ListQueuesAnswer, Queue } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { href, route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -17,7 +17,7 @@ export function QueueList() {
   const list = useLoaded(`queues ${pages}`, (signal) => call<ListQueuesAnswer>(`v1/queues?limit=${Math.min(1000, pages * pageSize + 1)}`, { signal }));
   const edit = route.value.params.get("edit"); // the id of a queue, or "new"
   const [doomed, setDoomed] = useState<Queue | null>(null);
-  const may = me.value?.scope === "full" || me.value?.scope === "admin";
+  const may = allows("full");
   const all = list.value?.queues ?? [];
   const queues = all.slice(0, pages * pageSize);
   const move = (by: number) => {
@@ -25,7 +25,7 @@ export function QueueList() {
     const at = links.indexOf(document.activeElement as HTMLElement);
     links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
   };
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next queue", group: "List", run: () => move(1) },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous queue", group: "List", run: () => move(-1) },
     ...(may ? [{ id: "queue-new", keys: ["n"], label: "New queue", group: "List", run: () => setParams({ edit: "new" }) }] : []),
@@ -94,7 +94,7 @@ function Row({ queue: q, may, onDelete }: { queue: Queue; may: boolean; onDelete
 function Delete({ queue, onClose }: { queue: Queue; onClose: (gone: boolean) => void }) {
   const [problem, setProblem] = useState("");
   const c = queue.counts;
-  const remove = () => call(`v1/queues/${queue.id}`, { method: "DELETE" }).then(() => onClose(true), (e) => setProblem(e instanceof Error ? e.message : String(e)));
+  const remove = () => call(`v1/queues/${queue.id}`, { method: "DELETE" }).then(() => onClose(true), (e) => setProblem(format.messageOf(e)));
   return (
     <Dialog label="Delete the queue" onClose={() => onClose(false)}>
       <div class="form">

@@ -1,5 +1,5 @@
 // What stands beside an item, whoever scores it.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { readField } from "../../api/cache.ts";
 import type { Event, Metric } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
@@ -25,7 +25,7 @@ interface Keys {
 export function useKeys(keys: Keys, letters: [id: string, keys: string[], label: string][]): void {
   const now = useRef(keys);
   now.current = keys;
-  useEffect(() => addCommands([
+  useLayoutEffect(() => addCommands([
     ...[..."1234567890"].map((digit) => ({
       id: `score-${digit}`, keys: [digit], label: `Answer ${digit}`, group: "Scores", run: () => {
         const { metrics, active, onScore } = now.current;

@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { AuditEntry, ListAuditAnswer } from "../../api/types.gen.ts";
 import { route, setParams } from "../../app/router.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
 import { dateRange, RangePicker } from "../../parts/range.tsx";
-import { may, Needs } from "./common.tsx";
+import { Needs } from "./common.tsx";
 
 const pageSize = 100;
 
@@ -23,7 +23,7 @@ const columns: PlainColumn<AuditEntry>[] = [
 ];
 
 export function AuditTab() {
-  const admin = may("admin");
+  const admin = allows("admin");
   const { params } = route.value;
   const action = params.get("action") ?? "";
   const own = params.get("project") === "own";

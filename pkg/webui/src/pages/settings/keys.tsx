@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { CreateDataPlaneKeyAnswer, Key, ListKeysAnswer, Scope } from "../../api/types.gen.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
-import { FormDialog, may, Needs, projectPath } from "./common.tsx";
+import { Needs, projectPath } from "./common.tsx";
 
 /** The most keys that the page shows; the server has more for programs. */
 const most = 1000;
@@ -22,7 +23,7 @@ const scopes: Record<Scope, string> = {
 const lifetimes: [days: number, label: string][] = [[30, "30 days"], [90, "90 days"], [365, "a year"], [3650, "ten years"]];
 
 export function KeysTab() {
-  const admin = may("admin");
+  const admin = allows("admin");
   const keys = useLoaded(admin ? "keys" : null, (signal) => call<ListKeysAnswer>(projectPath(`api_keys?limit=${most}`), { signal }));
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);

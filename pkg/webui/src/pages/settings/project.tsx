@@ -2,16 +2,17 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { GetIndexAnswer, GetLimitsAnswer, GetRetentionAnswer, GetUsageAnswer, Limits, PreviewRetentionAnswer, Project, Retention } from "../../api/types.gen.ts";
-import { loadMe, me } from "../../app/session.ts";
+import { allows, loadMe, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Problem, useLoaded } from "../../parts/common.tsx";
-import { may, Needs, projectPath, useWork } from "./common.tsx";
+import { Needs, projectPath } from "./common.tsx";
+import { useWork } from "../../parts/form.tsx";
 
 export function ProjectTab() {
   const project = useLoaded("project", async (signal) => (await call<Project[]>(`v1/projects?name=${encodeURIComponent(me.value!.project.name)}`, { signal }))[0]);
   if (project.error) return <Problem error={project.error} retry={project.reload} />;
   if (!project.value) return null;
-  if (!may("admin")) return <><p>{`${project.value.name}: ${project.value.description || "no description"}`}</p><Needs what="To change the project, or see its limits, retention and usage," /></>;
+  if (!allows("admin")) return <><p>{`${project.value.name}: ${project.value.description || "no description"}`}</p><Needs what="To change the project, or see its limits, retention and usage," /></>;
   return (
     <>
       <Identity of={project.value} onChange={project.reload} />

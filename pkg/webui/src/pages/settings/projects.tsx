@@ -3,12 +3,13 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { ListUsageAnswer } from "../../api/types.gen.ts";
 import { switchProject } from "../../app/projects.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog, useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
-import { FormDialog, may, Needs, useWork } from "./common.tsx";
+import { Needs } from "./common.tsx";
 
 type Row = ListUsageAnswer["projects"][number];
 
@@ -16,7 +17,7 @@ type Row = ListUsageAnswer["projects"][number];
 const most = 1000;
 
 export function ProjectsTab() {
-  const admin = may("admin");
+  const admin = allows("admin");
   const usage = useLoaded(admin ? "usage" : null, (signal) => call<ListUsageAnswer>(`v1/usage?limit=${most}`, { signal }));
   const [making, setMaking] = useState(false);
   const [deleting, setDeleting] = useState<Row | null>(null);

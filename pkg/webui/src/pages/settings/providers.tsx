@@ -2,12 +2,12 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { ListProvidersAnswer, Provider, ProviderInput } from "../../api/types.gen.ts";
-import { me } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
-import { FormDialog, may } from "./common.tsx";
 
 const types = { openai: "OpenAI, and what speaks its API", anthropic: "Anthropic", gemini: "Gemini" } as const;
 
@@ -22,7 +22,7 @@ export function ProvidersTab() {
   if (!providers.value) return null;
   const list = providers.value;
   const configured = (me.value?.providers ?? []).filter((name) => !list.some((p) => p.name === name));
-  const changes = may("full");
+  const changes = allows("full");
   const columns: PlainColumn<Provider>[] = [
     { label: "Name", cell: (p) => <span class="strong">{p.name}</span> },
     { label: "API", cell: (p) => p.type },

@@ -1,0 +1,50 @@
+// Forms that do one thing, and say what went wrong.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { messageOf } from "../model/format.ts";
+import { Dialog } from "./common.tsx";
+
+/** Work that a form does: whether it is under way, and what went wrong. */
+export function useWork(): { busy: boolean; problem: string; run: (work: () => Promise<unknown>) => Promise<void> } {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const run = async (work: () => Promise<unknown>) => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await work();
+    } catch (e) {
+      setProblem(messageOf(e));
+    }
+    setBusy(false);
+  };
+  return { busy, problem, run };
+}
+
+interface FormProps {
+  title: string;
+  action: string; // what the button says
+  danger?: boolean;
+  ready?: boolean;
+  onSubmit: () => Promise<void>; // the dialog closes once it is done
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+/** A dialog with a form that does one thing, and says what went wrong. */
+export function FormDialog({ title, action, danger, ready = true, onSubmit, onClose, children }: FormProps) {
+  const { busy, problem, run } = useWork();
+  return (
+    <Dialog label={title} onClose={onClose}>
+      <form class="form" onSubmit={(e) => { e.preventDefault(); void run(onSubmit); }}>
+        <h2>{title}</h2>
+        {children}
+        {problem && <p class="bad" role="alert">{problem}</p>}
+        <div class="form-end">
+          <button type="button" class="button" onClick={onClose}>Cancel</button>
+          <button type="submit" class={`button ${danger ? "danger" : "primary"}`} disabled={busy || !ready}>{action}</button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
