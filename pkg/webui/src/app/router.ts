@@ -50,10 +50,14 @@ export function replace(address: string): void {
 }
 
 /** Reports whether the route is that of the address: it is not for a moment while somebody goes to another page. */
-export const settled = (): boolean => hash.value === location.hash;
+const settled = (): boolean => hash.value === location.hash;
 
-/** Changes parameters of the address; null and "" take one away. A change in place leaves no entry in the history. */
+/**
+ * Changes parameters of the address; null and "" take one away. A change in place leaves no entry in the history, and none is made while
+ * somebody goes to another page: it would lead back.
+ */
 export function setParams(changes: Record<string, string | null>, inPlace = false): void {
+  if (inPlace && !settled()) return;
   const { path, params } = route.value;
   const next: Record<string, string | null> = Object.fromEntries(params);
   Object.assign(next, changes);

@@ -5,7 +5,7 @@ import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/ca
 import { searchFields } from "../api/search.ts";
 import type { Event, SearchSessionsAnswer, SessionSummary } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
-import { go, href, route, setParams, settled } from "../app/router.ts";
+import { go, href, route, setParams } from "../app/router.ts";
 import { theme } from "../app/theme.ts";
 import { addTerm } from "../model/filter.ts";
 import * as format from "../model/format.ts";
@@ -75,7 +75,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
   useEffect(() => { // browsers refuse addresses that change too fast
     const next = zoomed && writeRange(zoomed);
     if (next === route.value.params.get("range")) return;
-    const timer = setTimeout(() => { if (settled()) setParams({ range: next }, true); }, 200);
+    const timer = setTimeout(() => setParams({ range: next }, true), 200);
     return () => clearTimeout(timer);
   }, [zoomed]);
   const range = zoomed ?? whole;

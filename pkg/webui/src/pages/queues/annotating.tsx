@@ -43,6 +43,8 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
   const [lost, setLost] = useState("");
   const [failed, setFailed] = useState<unknown>(null);
   const shown = useRef<string | null>(null);
+  const left = useRef(false);
+  useEffect(() => () => { left.current = true; }, []);
   const scroll = useRef<HTMLDivElement>(null);
   const item = now?.item ?? null;
   const draftKey = (event: string) => `${memory}.${event}`;
@@ -63,6 +65,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
     setLost("");
     try {
       const answer = await call<ClaimQueueItemAnswer>(`${base}/${event === null ? "next" : `items/${event}/claim`}`, { method: "POST", body: { annotator: who } });
+      if (left.current) return; // the address is another page's by now
       const id = answer.item?.event_id ?? null;
       const said = answer.annotation ? { scores: answer.annotation.scores as Scores, comment: answer.annotation.comment ?? "" } : nothing;
       const next = given ?? (id === null ? nothing : stored(draftKey(id), said));
