@@ -1,12 +1,9 @@
 package llm
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -86,25 +83,13 @@ func (u anthropicUsage) usage() price.Usage {
 	}
 }
 
-// post sends a request. accept is the form of the answer, if not the API's own.
-func (c *anthropicClient) post(ctx context.Context, ask any, accept string) (*http.Response, error) {
-	body, err := json.Marshal(ask)
-	if err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Anthropic-Version", anthropicVersion)
+// post sends a request.
+func (c *anthropicClient) post(ctx context.Context, ask any) (*http.Response, error) {
+	header := map[string]string{"Anthropic-Version": anthropicVersion}
 	if c.key != "" {
-		req.Header.Set("X-Api-Key", c.key)
+		header["X-Api-Key"] = c.key
 	}
-	if accept != "" {
-		req.Header.Set("Accept", accept)
-	}
-	return c.http.Do(req)
+	return postJSON(ctx, c.http, c.url, ask, header)
 }
 
 // ask implements client. Refusals with a status of 400 and more come as an error of c.http.
@@ -118,18 +103,13 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 		ask.Tools = []anthropicTool{{verdictTool, "Gives the verdict: the explanation, then the score.", q.schema}}
 		ask.ToolChoice = map[string]string{"type": "tool", "name": verdictTool}
 	}
-	res, err := c.post(ctx, ask, "")
+	res, err := c.post(ctx, ask)
 	if err != nil {
 		return r, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		return r, fmt.Errorf("read the answer: %w", err)
-	}
 	var a anthropicAnswer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return r, fmt.Errorf("read the answer: %w", err)
+	if err := readJSON(res, &a); err != nil {
+		return r, err
 	}
 	// The tool's input is JSON, as an answer in text would be; thoughts are left out.
 	var text strings.Builder

@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -100,35 +99,21 @@ func checkArguments(q *playground.Request) error {
 
 // stream implements client.
 func (c *anthropicClient) stream(ctx context.Context, q request) (r reply, err error) {
-	res, err := c.post(ctx, anthropicAsk(&q), "text/event-stream")
+	s := anthropicStream{reply: &r, tell: q.tell, calls: map[int]int{}}
+	res, err := c.post(ctx, anthropicAsk(&q))
 	if err != nil {
 		return r, err
 	}
-	defer func() { _ = res.Body.Close() }()
-	if !tellsStream(res.Header) {
-		return r, errors.New("an answer that is not a stream")
-	}
-	s := anthropicStream{reply: &r, tell: q.tell, calls: map[int]int{}}
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, maxStreamBytes)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data:")
-		if !ok {
-			continue
-		}
-		var e anthropicEvent
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			return r, fmt.Errorf("read a piece of the answer: %w", err)
+	for e, err := range pieces[anthropicEvent](res) {
+		if err != nil {
+			return r, err
 		}
 		if e.Type == "message_stop" {
 			return r, nil
 		}
-		if err := s.take(&e); err != nil {
+		if err := s.take(e); err != nil {
 			return r, err
 		}
-	}
-	if lines.Err() != nil {
-		return r, lines.Err()
 	}
 	return r, errShort
 }

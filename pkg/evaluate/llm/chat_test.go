@@ -194,6 +194,11 @@ func TestChatTrouble(t *testing.T) {
 		{"an end before the answer's", Provider{}, nil, []http.HandlerFunc{streams(broken)}, "broke its answer off: it ended before the answer was whole", 0, "provider", 1},
 		{"an error inside", Provider{}, nil, []http.HandlerFunc{streams(broken + `{"error":{"message":"Overloaded, secret-key"}}`)},
 			"broke its answer off: Overloaded, [hidden].", 0, "provider", 1},
+		{"an error inside Gemini's", Provider{Type: provider.Gemini}, nil, []http.HandlerFunc{streams(geminiText[:strings.Index(geminiText, "\n")] + `
+			{"error":{"code":503,"message":"The model is overloaded, secret-key","status":"UNAVAILABLE"}}`)}, "broke its answer off: The model is overloaded, [hidden].", 0, "provider", 1},
+		{"an end before Gemini's", Provider{Type: provider.Gemini}, nil, []http.HandlerFunc{streams(geminiText[:strings.Index(geminiText, "\n")])},
+			"broke its answer off: it ended before the answer was whole", 0, "provider", 1},
+		{"a prompt that Gemini blocks", Provider{Type: provider.Gemini}, nil, []http.HandlerFunc{streams(`{"promptFeedback":{"blockReason":"SAFETY"}}`)}, "", 0, "", 1},
 		{"silence", Provider{Timeout: 20 * time.Millisecond}, nil, []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
 			streams(broken)(w, r)
 			<-r.Context().Done()

@@ -4,18 +4,17 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
-	"google.golang.org/genai"
-
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/playground"
-	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // geminiFinish has our words for why an answer ended; its other words stand for a filter.
-var geminiFinish = map[genai.FinishReason]string{genai.FinishReasonStop: "stop", genai.FinishReasonMaxTokens: "length"}
+var geminiFinish = map[string]string{geminiStop: "stop", geminiMaxTokens: "length"}
 
 // fits implements client.
 func (c *geminiClient) fits(q *playground.Request) error {
@@ -34,38 +33,43 @@ func (c *geminiClient) fits(q *playground.Request) error {
 
 // stream implements client.
 func (c *geminiClient) stream(ctx context.Context, q request) (r reply, err error) {
-	contents, config := geminiAsk(&q)
+	res, err := c.post(ctx, q.model, "streamGenerateContent?alt=sse", geminiAsk(&q))
+	if err != nil {
+		return r, err
+	}
 	calls := 0
-	for a, err := range c.models.GenerateContentStream(ctx, q.model, contents, config) {
+	for a, err := range pieces[geminiAnswer](res) {
 		if err != nil {
 			return r, err
 		}
-		r.model = orElse(a.ModelVersion, r.model)
-		if a.UsageMetadata != nil {
-			r.usage = geminiUsage(a.UsageMetadata)
+		if a.Error != nil {
+			return r, errors.New(a.Error.Message)
 		}
-		if f := a.PromptFeedback; f != nil && f.BlockReason != "" {
-			r.refusal, r.finish = fmt.Sprintf("the prompt was blocked, %s %s", f.BlockReason, f.BlockReasonMessage), "content_filter"
+		r.model = orElse(a.ModelVersion, r.model)
+		if a.Usage != nil {
+			r.usage = a.Usage.usage()
+		}
+		if r.refusal = a.blocked(); r.refusal != "" {
+			r.finish = "content_filter"
 			return r, nil
 		}
 		if len(a.Candidates) == 0 {
 			continue
 		}
-		chosen := a.Candidates[0]
-		if chosen.Content != nil {
-			if d, ok := geminiDelta(chosen.Content.Parts, &calls); ok {
-				if err := q.tell(d); err != nil {
-					return r, err
-				}
+		chosen := &a.Candidates[0]
+		if d, ok := geminiDelta(chosen.Content.Parts, &calls); ok {
+			if err := q.tell(d); err != nil {
+				return r, err
 			}
 		}
 		switch reason := chosen.FinishReason; {
 		case geminiRefusals[reason]:
 			r.refusal, r.finish = fmt.Sprintf("the answer was stopped, %s %s", reason, chosen.FinishMessage), "content_filter"
-		case reason == genai.FinishReasonStop && calls > 0:
+			return r, nil
+		case reason == geminiStop && calls > 0:
 			r.finish = "tool_calls"
 		case reason != "":
-			r.finish = orElse(geminiFinish[reason], strings.ToLower(string(reason)))
+			r.finish = orElse(geminiFinish[reason], strings.ToLower(reason))
 		}
 	}
 	if r.finish == "" {
@@ -75,17 +79,18 @@ func (c *geminiClient) stream(ctx context.Context, q request) (r reply, err erro
 }
 
 // geminiDelta returns what the parts of a piece say. Calls have no id in this API, unless it gives one.
-func geminiDelta(parts []*genai.Part, calls *int) (d playground.Delta, ok bool) {
-	for _, part := range parts {
+func geminiDelta(parts []geminiPart, calls *int) (d playground.Delta, ok bool) {
+	for i := range parts {
+		part := &parts[i]
 		switch {
 		case part.FunctionCall != nil:
-			arguments, err := json.Marshal(part.FunctionCall.Args)
-			if err != nil || part.FunctionCall.Args == nil {
-				arguments = []byte("{}")
+			arguments := string(part.FunctionCall.Args)
+			if rawjson.KindOf(part.FunctionCall.Args) != '{' {
+				arguments = "{}"
 			}
 			d.Calls = append(d.Calls, playground.CallDelta{Index: *calls, ToolCall: playground.ToolCall{
 				ID: orElse(part.FunctionCall.ID, fmt.Sprintf("call_%d", *calls+1)), Name: part.FunctionCall.Name,
-				Arguments: string(arguments), Signature: base64.StdEncoding.EncodeToString(part.ThoughtSignature)}})
+				Arguments: arguments, Signature: base64.StdEncoding.EncodeToString(part.ThoughtSignature)}})
 			*calls++
 		case part.Thought:
 			d.Reasoning += part.Text
@@ -97,25 +102,20 @@ func geminiDelta(parts []*genai.Part, calls *int) (d playground.Delta, ok bool) 
 }
 
 // geminiAsk returns what a person asks in the API's terms.
-func geminiAsk(q *request) ([]*genai.Content, *genai.GenerateContentConfig) {
+func geminiAsk(q *request) *geminiRequest {
 	chat := q.chat
-	config := &genai.GenerateContentConfig{
-		MaxOutputTokens: int32(min(q.maxTokens, 1<<30)), Temperature: geminiNumber(chat.Temperature), TopP: geminiNumber(chat.TopP),
-		PresencePenalty: geminiNumber(chat.PresencePenalty), FrequencyPenalty: geminiNumber(chat.FrequencyPenalty), StopSequences: chat.Stop,
-	}
-	if chat.Seed != nil {
-		seed := int32(*chat.Seed)
-		config.Seed = &seed
-	}
+	ask := &geminiRequest{Generation: geminiGeneration{
+		MaxOutputTokens: q.maxTokens, Temperature: chat.Temperature, TopP: chat.TopP, PresencePenalty: chat.PresencePenalty,
+		FrequencyPenalty: chat.FrequencyPenalty, Stop: chat.Stop, Seed: chat.Seed,
+	}}
 	switch chat.Format.Type {
 	case playground.FormatObject:
-		config.ResponseMIMEType = "application/json"
+		ask.Generation.MIMEType = "application/json"
 	case playground.FormatSchema:
-		config.ResponseMIMEType, config.ResponseJsonSchema = "application/json", chat.Format.Schema
+		ask.Generation.MIMEType, ask.Generation.JSONSchema = "application/json", chat.Format.Schema
 	}
-	geminiTools(chat, config)
+	geminiAskTools(chat, ask)
 	var system []string
-	var contents []*genai.Content
 	names := map[string]string{} // of called tools, by id of the call
 	for i := range chat.Messages {
 		m := &chat.Messages[i]
@@ -124,87 +124,69 @@ func geminiAsk(q *request) ([]*genai.Content, *genai.GenerateContentConfig) {
 			continue
 		}
 		role, parts := geminiParts(m, names)
-		if n := len(contents); n > 0 && contents[n-1].Role == role { // results of several calls must be in one message
-			contents[n-1].Parts = append(contents[n-1].Parts, parts...)
+		if n := len(ask.Contents); n > 0 && ask.Contents[n-1].Role == role { // results of several calls must be in one message
+			ask.Contents[n-1].Parts = append(ask.Contents[n-1].Parts, parts...)
 			continue
 		}
-		contents = append(contents, &genai.Content{Role: role, Parts: parts})
+		ask.Contents = append(ask.Contents, &geminiContent{Role: role, Parts: parts})
 	}
 	if len(system) > 0 {
-		config.SystemInstruction = genai.NewContentFromText(strings.Join(system, "\n\n"), genai.RoleUser)
+		ask.System = geminiSpeech("", strings.Join(system, "\n\n"))
 	}
-	return contents, config
+	return ask
 }
 
-func geminiTools(chat *playground.Request, config *genai.GenerateContentConfig) {
+// geminiAskTools writes which tools the model may call, and whether it must.
+func geminiAskTools(chat *playground.Request, ask *geminiRequest) {
 	if len(chat.Tools) == 0 {
 		return
 	}
-	list := &genai.Tool{}
+	var list geminiTools
 	for _, t := range chat.Tools {
-		f := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
-		if t.Parameters != nil {
-			f.ParametersJsonSchema = t.Parameters
-		}
-		list.FunctionDeclarations = append(list.FunctionDeclarations, f)
+		list.Functions = append(list.Functions, geminiFunction{t.Name, t.Description, t.Parameters})
 	}
-	config.Tools = []*genai.Tool{list}
-	calling := &genai.FunctionCallingConfig{}
+	ask.Tools = []geminiTools{list}
+	var calling geminiCalling
 	switch chat.Choice.Mode {
 	case "":
 		return
 	case playground.ChoiceNone:
-		calling.Mode = genai.FunctionCallingConfigModeNone
+		calling.Mode = "NONE"
 	case playground.ChoiceRequired:
-		calling.Mode = genai.FunctionCallingConfigModeAny
+		calling.Mode = "ANY"
 	case playground.ChoiceTool:
-		calling.Mode, calling.AllowedFunctionNames = genai.FunctionCallingConfigModeAny, []string{chat.Choice.Tool}
+		calling.Mode, calling.Allowed = "ANY", []string{chat.Choice.Tool}
 	default:
-		calling.Mode = genai.FunctionCallingConfigModeAuto
+		calling.Mode = "AUTO"
 	}
-	config.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: calling}
+	ask.ToolConfig = &geminiToolConfig{calling}
 }
 
 // geminiParts returns the parts of a message and who speaks; results of tools are the user's. names are the tools of calls.
-func geminiParts(m *playground.Message, names map[string]string) (role string, parts []*genai.Part) {
+func geminiParts(m *playground.Message, names map[string]string) (role string, parts []geminiPart) {
 	if m.Role == playground.ToolRole {
-		var result map[string]any
-		if json.Unmarshal([]byte(m.Text()), &result) != nil || result == nil { // the API takes objects only
-			result = map[string]any{"output": m.Text()}
+		result := json.RawMessage(m.Text())
+		if !json.Valid(result) || rawjson.KindOf(result) != '{' { // the API takes objects only
+			result, _ = json.Marshal(map[string]string{"output": m.Text()})
 		}
-		return genai.RoleUser, []*genai.Part{{FunctionResponse: &genai.FunctionResponse{Name: names[m.CallID], Response: result}}}
+		return geminiUser, []geminiPart{{FunctionResponse: &geminiResponse{names[m.CallID], result}}}
 	}
-	role = genai.RoleUser
+	role = geminiUser
 	if m.Role == playground.Assistant {
-		role = genai.RoleModel
+		role = geminiModel
 	}
 	for _, part := range m.Parts {
 		if kind, data, ok := dataURL(part.ImageURL); ok {
-			parts = append(parts, &genai.Part{InlineData: &genai.Blob{MIMEType: kind, Data: data}})
+			parts = append(parts, geminiPart{InlineData: &geminiBlob{kind, data}})
 		} else if part.Text != "" {
-			parts = append(parts, &genai.Part{Text: part.Text})
+			parts = append(parts, geminiPart{Text: part.Text})
 		}
 	}
 	for _, call := range m.Calls {
-		var arguments map[string]any
-		_ = json.Unmarshal([]byte(call.Arguments), &arguments) // fits has checked them
 		signature, _ := base64.StdEncoding.DecodeString(call.Signature)
 		names[call.ID] = call.Name
-		parts = append(parts, &genai.Part{FunctionCall: &genai.FunctionCall{Name: call.Name, Args: arguments}, ThoughtSignature: signature})
+		parts = append(parts, geminiPart{ThoughtSignature: signature,
+			FunctionCall: &geminiCall{Name: call.Name, Args: json.RawMessage(orElse(call.Arguments, "{}"))}}) // fits has checked them
 	}
 	return role, parts
-}
-
-func geminiNumber(f *float64) *float32 {
-	if f == nil {
-		return nil
-	}
-	n := float32(*f)
-	return &n
-}
-
-// geminiUsage returns the tokens that an answer has taken. What the model thought counts as completion, as it is paid for.
-func geminiUsage(u *genai.GenerateContentResponseUsageMetadata) price.Usage {
-	return price.Usage{Prompt: int64(u.PromptTokenCount), Completion: int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
-		CacheRead: int64(u.CachedContentTokenCount), Reasoning: int64(u.ThoughtsTokenCount)}
 }
