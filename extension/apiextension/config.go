@@ -44,7 +44,14 @@ type Config struct {
 	// DrainTimeout is how long requests under way may take after the order to stop, before
 	// their connections are cut. Default 10s.
 	DrainTimeout time.Duration `mapstructure:"drain_timeout"`
+
+	// ShutdownDelay is how long requests are still taken after the order to stop, while health checks say already that the server is
+	// not ready: a load balancer needs it to notice. Default 0s, at most 5m.
+	ShutdownDelay time.Duration `mapstructure:"shutdown_delay"`
 }
+
+// maxShutdownDelay is longer than anybody waits for a load balancer.
+const maxShutdownDelay = 5 * time.Minute
 
 // Validate reports the first setting that cannot work.
 func (c *Config) Validate() error {
@@ -56,6 +63,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DrainTimeout <= 0 {
 		return fmt.Errorf("drain_timeout: must be more than 0s, not %s", c.DrainTimeout)
+	}
+	if c.ShutdownDelay < 0 || c.ShutdownDelay > maxShutdownDelay {
+		return fmt.Errorf("shutdown_delay: must be between 0s and %s, not %s", maxShutdownDelay, c.ShutdownDelay)
 	}
 	if err := ingress.CheckAlgorithms(c.HTTP.CompressionAlgorithms); err != nil {
 		return err

@@ -51,6 +51,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		"store":                  cfg.Store.String(),
 		"evaluate":               cfg.Evaluate.String(),
 		"drain_timeout":          cfg.DrainTimeout.String(),
+		"shutdown_delay":         cfg.ShutdownDelay.String(),
 	}
 	if v, ok := h.ResponseHeaders.Get("x-one"); ok {
 		got["response_headers"] = string(v)
@@ -59,7 +60,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		"endpoint": "0.0.0.0:9000", "transport": "tcp4", "tls": "cert.pem", "cors": "https://example.com", "auth": "oidc",
 		"max_request_body_size": int64(1000), "include_metadata": true, "compression_algorithms": ",gzip",
 		"read_timeout": "1s", "read_header_timeout": "2s", "write_timeout": "3s", "idle_timeout": "4s",
-		"store": "spangrove_store/other", "evaluate": "spangrove_evaluate/other", "drain_timeout": "5s", "response_headers": "two",
+		"store": "spangrove_store/other", "evaluate": "spangrove_evaluate/other", "drain_timeout": "5s", "shutdown_delay": "6s", "response_headers": "two",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
@@ -76,6 +77,7 @@ func TestConfig(t *testing.T) {
 		{"spangrove_api/nowhere", "endpoint: must not be empty"},
 		{"spangrove_api/body", "max_request_body_size: must be more than 0, not 0"},
 		{"spangrove_api/drain", "drain_timeout: must be more than 0s, not 0s"},
+		{"spangrove_api/delay", "shutdown_delay: must be between 0s and 5m0s, not 6m0s"},
 		{"spangrove_api/query", "auth::request_params: keys are taken from the Authorization header only"},
 		{"spangrove_api/typo", "stroe: no such setting"},
 	} {

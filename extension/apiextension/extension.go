@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/component"
@@ -32,6 +33,10 @@ import (
 type apiStore interface {
 	httpapi.Store
 	mount.SessionReader
+	// Writable returns nil if what is sent now can be stored, and otherwise why not.
+	Writable(ctx context.Context) error
+	// Stuck reports whether a transaction has been running for so long that it will hardly end.
+	Stuck() bool
 }
 
 type apiExtension struct {
@@ -44,15 +49,17 @@ type apiExtension struct {
 	budget      *ingress.Budget
 	crossOrigin *http.CrossOriginProtection // of requests with a cookie
 	refusals    *refused.Log
+	report      *refused.Report
 	listeners   listeners
 	open        atomic.Bool // between Ready and NotReady
 	store       atomic.Pointer[apiStore]
 
-	mu       sync.Mutex // over the life cycle
-	host     component.Host
-	server   *http.Server // nil: not started
-	listener net.Listener // nil once the server has it
-	serving  sync.WaitGroup
+	mu        sync.Mutex // over the life cycle
+	host      component.Host
+	server    *http.Server // nil: not started
+	listener  net.Listener // nil once the server has it
+	reporting context.CancelFunc
+	serving   sync.WaitGroup
 }
 
 var (
@@ -72,7 +79,7 @@ func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
 	}
 	const mebibyte = 1 << 20
 	return &apiExtension{
-		set: set, cfg: cfg, metrics: metrics, pages: pages, crossOrigin: http.NewCrossOriginProtection(), refusals: refused.NewLog(nil),
+		set: set, cfg: cfg, metrics: metrics, pages: pages, crossOrigin: http.NewCrossOriginProtection(), refusals: refused.NewLog(nil), report: refused.NewReport(),
 		router: newRouter(mount.WritePatterns()),
 		bodies: ingress.Bodies{
 			Max: cfg.HTTP.MaxRequestBodySize, Algorithms: cfg.HTTP.CompressionAlgorithms,
@@ -143,6 +150,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	server.RegisterOnShutdown(api.EndStreams) // or the drain would wait for them
 	e.store.Store(&s)
 	e.host, e.server, e.listener = host, server, listener
+	e.startReport()
 	e.listeners.open(mount.Listener{Topic: mount.TopicAPI, URL: e.url(), MaxBytes: e.cfg.HTTP.MaxRequestBodySize})
 	ingress.WarnUnencrypted(e.set.Logger, e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport), e.cfg.HTTP.TLS.HasValue())
 	notices := []mount.Notice{{Topic: mount.TopicAPI, Text: e.url()}}
@@ -212,8 +220,15 @@ func (e *apiExtension) Ready() error {
 	return nil
 }
 
-// NotReady takes no more requests and waits for those under way, at most DrainTimeout.
-func (e *apiExtension) NotReady() error { return e.stop(context.Background()) }
+// NotReady ends in three steps: health checks say that the server is not ready, while requests are taken as before, for ShutdownDelay; then no more
+// requests are taken; and those under way may end, at most within DrainTimeout.
+func (e *apiExtension) NotReady() error {
+	if e.open.Swap(false) && e.cfg.ShutdownDelay > 0 {
+		e.set.Logger.Info("not ready any more; requests are taken until shutdown_delay is over", zap.Duration("shutdown_delay", e.cfg.ShutdownDelay))
+		time.Sleep(e.cfg.ShutdownDelay)
+	}
+	return e.stop(context.Background())
+}
 
 // Shutdown does what NotReady does, if it has not been done.
 func (e *apiExtension) Shutdown(ctx context.Context) error { return e.stop(ctx) }
@@ -236,6 +251,7 @@ func (e *apiExtension) stop(ctx context.Context) error {
 		err = errors.Join(err, e.listener.Close())
 	}
 	e.server, e.listener = nil, nil
+	e.reporting()
 	e.serving.Wait()
 	return err
 }
@@ -245,9 +261,6 @@ func (e *apiExtension) Mount(pattern string, h http.Handler) error { return e.ro
 
 // Unmount implements mount.Registrar.
 func (e *apiExtension) Unmount(pattern string) { e.router.Unmount(pattern) }
-
-// Refuse implements mount.Refusals.
-func (e *apiExtension) Refuse(projectID string, r refused.Request) { e.refusals.Add(projectID, r) }
 
 // Listening implements mount.Listeners.
 func (e *apiExtension) Listening(l mount.Listener) (closed func()) { return e.listeners.add(l) }

@@ -58,6 +58,10 @@ func (fakeStore) DeleteSession(context.Context, int64, uuid.UUID) error {
 	return fault.New(fault.NotFound, "no such session")
 }
 
+func (fakeStore) Writable(context.Context) error { return nil }
+
+func (fakeStore) Stuck() bool { return false }
+
 func (fakeStore) RecordAudit(context.Context, audit.Entry) {}
 
 func (fakeStore) RecordKeyUse(string, time.Time, string) {}
@@ -207,6 +211,8 @@ func TestRequests(t *testing.T) {
 		{"health", "GET", "/healthcheck", "", "", 200, `{"status":"ok"}`},
 		{"health under v1", "GET", "/v1/healthcheck", "", "", 200, `{"status":"ok"}`},
 		{"health with a wrong key", "GET", "/healthcheck", "bad", "", 200, `{"status":"ok"}`},
+		{"ready", "GET", "/readyz", "", "", 200, `{"status":"ok"}`},
+		{"live", "GET", "/livez", "", "", 200, `{"status":"ok"}`},
 		{"no key", "GET", "/events", "", "", 401, `{"statusCode":401,"message":"unknown API key","success":false,"errorCode":"UNAUTHORIZED"}`},
 		{"wrong key on no path", "GET", "/secret", "bad", "", 401, `"errorCode":"UNAUTHORIZED"`},
 		{"keys cannot be checked", "GET", "/events", "down", "", 503, `"errorCode":"UNAVAILABLE"`},

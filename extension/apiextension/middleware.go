@@ -38,7 +38,7 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 		}()
 		switch {
 		case isHealth(r):
-			e.health(rec)
+			e.health(rec, r)
 			return
 		case e.pages.Serves(r):
 			e.pages.ServeHTTP(rec, r)
@@ -162,7 +162,7 @@ func (e *apiExtension) refuse(w http.ResponseWriter, r *http.Request, err error)
 func (e *apiExtension) note(projectID string, r *http.Request, keyPrefix string, err error) {
 	if refusal, ok := refused.From(err); ok {
 		refusal.Method, refusal.Path, refusal.KeyPrefix = r.Method, r.URL.Path, keyPrefix
-		e.refusals.Add(projectID, refusal)
+		e.Refuse(projectID, refusal)
 	}
 }
 
@@ -173,20 +173,46 @@ func (e *apiExtension) noteUnrouted(r *http.Request, status int) {
 		message = "this method is not possible here"
 	}
 	who, _ := project.IdentityFrom(r.Context())
-	e.refusals.Add(who.Project.PublicID, refused.Request{
+	e.Refuse(who.Project.PublicID, refused.Request{
 		Method: r.Method, Path: r.URL.Path, Status: status, Message: message, KeyPrefix: who.KeyPrefix,
 	})
 }
 
-// isHealth reports whether r is a health check, which needs no key.
+// The paths of health checks, which need no key.
+const (
+	livePath  = "/livez"  // the process answers, and no transaction hangs
+	readyPath = "/readyz" // what is sent now will be taken
+)
+
+// isHealth reports whether r is a health check.
 func isHealth(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
-		(r.URL.Path == "/healthcheck" || r.URL.Path == "/v1/healthcheck")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	switch r.URL.Path {
+	case "/healthcheck", "/v1/healthcheck", livePath, readyPath:
+		return true
+	}
+	return false
 }
 
-func (e *apiExtension) health(w http.ResponseWriter) {
-	if !e.open.Load() {
-		wire.WriteError(w, fault.New(fault.Unavailable, "not ready"))
+// health answers a health check: whether the process works (/livez), whether requests are taken (/healthcheck), or whether they are taken and
+// what they bring can be stored (/readyz).
+func (e *apiExtension) health(w http.ResponseWriter, r *http.Request) {
+	s := e.store.Load()
+	var err error
+	switch {
+	case r.URL.Path == livePath:
+		if s != nil && (*s).Stuck() {
+			err = fault.New(fault.Unavailable, "a transaction of the store hangs")
+		}
+	case !e.open.Load():
+		err = fault.New(fault.Unavailable, "not ready")
+	case r.URL.Path == readyPath && s != nil:
+		err = (*s).Writable(r.Context())
+	}
+	if err != nil {
+		wire.WriteError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

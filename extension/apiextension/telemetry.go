@@ -3,6 +3,7 @@ package apiextension
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -34,7 +35,7 @@ func (t *telemetry) request(ctx context.Context, r *http.Request, status int, to
 	route := r.Pattern
 	switch {
 	case isHealth(r):
-		route = "GET /healthcheck"
+		route = "GET " + strings.TrimPrefix(r.URL.Path, "/v1")
 	case isSignIn(r):
 		route = "POST " + r.URL.Path
 	case t.pages.Serves(r):

@@ -76,14 +76,19 @@ func NewLog(now func() time.Time) *Log {
 // Add notes a refused request of now of the project with a public id, or of an unknown caller if that is empty. Requests alike are counted.
 // Texts over their bounds are cut, and what looks like a key is cut to its first characters.
 func (l *Log) Add(projectID string, r Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ring(projectID).add(bounded(r), l.now())
+}
+
+// bounded returns a request with texts within their bounds, without a time and a count.
+func bounded(r Request) Request {
 	r.Method = cut(r.Method, maxMethod)
 	r.Path = cut(maskKeys(r.Path), MaxPath)
 	r.Message = cut(maskKeys(r.Message), MaxMessage)
 	r.KeyPrefix = cut(r.KeyPrefix, maxPrefix)
 	r.Count, r.Time = 0, time.Time{}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ring(projectID).add(r, l.now())
+	return r
 }
 
 // ring returns the ring of a project, made if it has none. The caller holds mu.
