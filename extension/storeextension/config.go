@@ -55,6 +55,10 @@ type Config struct {
 	// better, in the background. Default 10m; 0s: never.
 	PackAfter time.Duration `mapstructure:"pack_after"`
 
+	// SlowCommit is from when on a commit counts as slow: the log tells it once, with how long commits take and what waits for one, and
+	// again when they are fast. Default 2s; 0s: never.
+	SlowCommit time.Duration `mapstructure:"slow_commit"`
+
 	// Limits are those of projects that have none of their own.
 	Limits LimitsConfig `mapstructure:"limits"`
 
@@ -77,6 +81,14 @@ func (c *Config) packAfter() time.Duration {
 		return -1 // never
 	}
 	return c.PackAfter
+}
+
+// slowCommit is SlowCommit as the store takes it.
+func (c *Config) slowCommit() time.Duration {
+	if c.SlowCommit == 0 {
+		return -1 // never
+	}
+	return c.SlowCommit
 }
 
 // ReadsConfig bounds reads.
@@ -230,6 +242,8 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("pending_ttl: must be more than 0s, not %s", c.PendingTTL)
 	case c.PackAfter < 0:
 		return fmt.Errorf("pack_after: must be at least 0s, not %s", c.PackAfter)
+	case c.SlowCommit < 0:
+		return fmt.Errorf("slow_commit: must be at least 0s, not %s", c.SlowCommit)
 	case c.MaxPending < 1 || c.MaxPending > maxMaxPending:
 		return fmt.Errorf("max_pending: must be between 1 and %d, not %d", maxMaxPending, c.MaxPending)
 	}

@@ -57,6 +57,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},
 		{id: "spangrove_store/limits", wantErr: "limits: byte_burst: must be between 0 and 9007199254740992"},
 		{id: "spangrove_store/retention", wantErr: "retention: payload_days: must not be more than event_days, which is 30"},
+		{id: "spangrove_store/slow", wantErr: "slow_commit: must be at least 0s, not -1s"},
 		{id: "spangrove_store/pack", wantErr: "pack_after: must be at least 0s, not -1s"},
 		{id: "spangrove_store/rest", want: rested, place: "./spangrove-data"},
 		{id: "spangrove_store/values", wantErr: "reads: value_events: must be between 1 and 1000000, not 0"},

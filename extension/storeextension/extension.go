@@ -75,6 +75,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		PendingTTL:  e.cfg.PendingTTL,
 		MaxPending:  e.cfg.MaxPending,
 		PackAfter:   e.cfg.packAfter(),
+		SlowCommit:  e.cfg.slowCommit(),
 		Writers:     e.cfg.Postgres.Writers,
 
 		AuditRetention:  e.cfg.Audit.Retention,

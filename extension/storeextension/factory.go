@@ -37,6 +37,7 @@ func createDefaultConfig() component.Config {
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
 		PackAfter:  store.DefaultPackAfter,
+		SlowCommit: store.DefaultSlowCommit,
 		Limits:     LimitsConfig(project.DefaultBounds()),
 		Reads: ReadsConfig{
 			Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait, ValueEvents: store.DefaultValueEvents,

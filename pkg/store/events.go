@@ -51,6 +51,11 @@ type EventStore interface {
 	UsePrices(b *price.Book)
 	// Ingesting reports whether events are being stored right now, others than those of evaluators.
 	Ingesting() bool
+	// Writable returns nil if what is sent now can be stored, as far as is known, and otherwise a fault.Unavailable that tells why
+	// not. It may be asked often: the database is asked at most once a second.
+	Writable(ctx context.Context) error
+	// Stuck reports whether a transaction has been running for so long that it will hardly end.
+	Stuck() bool
 	// Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
 	// on disk. It is idempotent by event id: an event that is known already changes nothing but
 	// what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,

@@ -60,6 +60,9 @@ type Options struct {
 	// PackAfter is how long nothing must have been stored of a session before its payloads are compressed again, together and
 	// better. Negative: never. Default 10 minutes.
 	PackAfter time.Duration
+	// SlowCommit is from when on a commit counts as slow, which the log tells once until commits are fast again. Negative: never.
+	// Default 2 seconds.
+	SlowCommit time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -71,6 +74,7 @@ const (
 	DefaultReadWait    = 10 * time.Second
 	DefaultValueEvents = 50_000
 	DefaultPackAfter   = 10 * time.Minute
+	DefaultSlowCommit  = 2 * time.Second
 )
 
 // Bounds of what waits.
@@ -107,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Window == (event.Window{}) {
 		o.Window = event.DefaultWindow
+	}
+	if o.SlowCommit == 0 {
+		o.SlowCommit = DefaultSlowCommit
 	}
 	if o.ReadTimeout == 0 {
 		o.ReadTimeout = DefaultReadTimeout

@@ -138,7 +138,7 @@ var otherMethods = map[string][]string{
 	},
 	"is of the server or its operator": {
 		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "RecordKeyUse", "Forget", "Tidy", "UsePrices",
-		"Close", "DefaultLimits", "DefaultRetention", "KeysRevision", "Ingesting",
+		"Close", "DefaultLimits", "DefaultRetention", "KeysRevision", "Ingesting", "Writable", "Stuck",
 		"RecordSecret",
 	},
 	"reads by connections of its own, for keys and ingestion": {

@@ -58,6 +58,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dialect, o Options) (*Store, error) {
+	o.Logger = sqldb.WithoutFull(o.Logger, db)
 	s := &Store{log: o.Logger, db: db}
 	hooks := events.Hooks{
 		Limits: func(ctx context.Context, id int64) (project.Bounds, error) { return s.resources.ProjectLimits(ctx, id) },
@@ -89,6 +90,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		ReadWait:      o.ReadWait,
 		ValueEvents:   o.ValueEvents,
 		PackAfter:     o.PackAfter,
+		SlowCommit:    o.SlowCommit,
 
 		SealBeforeReads: o.SealBeforeReads,
 	}, hooks)

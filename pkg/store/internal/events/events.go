@@ -21,6 +21,7 @@
 //   - search, chart: reads that grow with the data; read_gate shares connections among them
 //   - segment: the same events as columns, built from the rows in the background
 //   - pack: chunks of sessions at rest are compressed again, many together
+//   - condition: whether the database can write, and how fast, for the log and for who asks
 //   - outbox: events that wait to be evaluated
 //   - session_watch: who wants to know of sessions that change (package live)
 //   - bulk, and files that begin with the name of a database: what the databases do differently with the
@@ -63,6 +64,7 @@ type Options struct {
 	ReadShare     int           // connections that the heavy reads of a project may have at once
 	ReadWait      time.Duration // how long a heavy read waits for its project's share
 	ValueEvents   int           // how many events Values looks at
+	SlowCommit    time.Duration // from when on a commit counts as slow
 	PackAfter     time.Duration // how long a session is at rest before its payloads are packed; negative: they are not
 	// SealBeforeReads is for tests: each read that can use segments finds all events in them.
 	SealBeforeReads bool
@@ -100,6 +102,7 @@ type Store struct {
 	bulk      Bulk
 	pool      *writer.Pool[*Commit]
 	telemetry *telemetry
+	condition *condition
 	live      *live.Hub
 	relay     *live.Relay // nil: no other server writes to the database
 	prices    atomic.Pointer[price.Book]
@@ -170,11 +173,15 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		Ready: bulk.ready,
 		Begin: s.beginCommit,
 		Observe: func(ctx context.Context, batches []writer.Batch, took time.Duration, err error) {
-			s.telemetry.commit(ctx, batches, took, err)
+			s.telemetry.commit(ctx, batches, took, s.condition.commit(took, err))
 		},
 	})
+	s.condition = newCondition(db, o, s.pool)
 	var err error
-	if s.telemetry, err = newTelemetry(o.Meter, gauges{s.pool.Queued, db.Statements, s.idFilter.size, &s.sealed}); err != nil {
+	if s.telemetry, err = newTelemetry(o.Meter, gauges{
+		queued: s.pool.Queued, waiting: s.pool.Waiting, statements: db.Statements, idFilters: s.idFilter.size,
+		segments: &s.sealed, condition: s.condition,
+	}); err != nil {
 		return s, err
 	}
 	return s, s.loadMemory(sqldb.Patiently(ctx)) // a large store is read as long as it takes
@@ -205,6 +212,7 @@ func (s *Store) loadMemory(ctx context.Context) (err error) {
 
 // Start begins what is done in the background until ctx ends; work counts it.
 func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
+	work.Go(func() { s.watchCondition(ctx) })
 	work.Go(func() { s.makeAhead(ctx) })
 	work.Go(func() { s.erasing(ctx) })
 	work.Go(func() { s.erasingNames(ctx) })

@@ -2,8 +2,10 @@ package events
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 
@@ -15,6 +17,7 @@ import (
 type telemetry struct {
 	events  metric.Int64Counter     // written, repeats included
 	commits metric.Float64Histogram // seconds of each
+	failed  metric.Int64Counter     // commits that failed
 	refuse  metric.Int64Counter     // requests for which the queue had no room
 	expire  metric.Int64Counter     // updates that waited too long
 	logs    metric.Int64Counter     // log parts that waited too long
@@ -39,6 +42,10 @@ func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 	}
 	if t.commits, err = m.Float64Histogram("spangrove_store_commit_seconds", metric.WithUnit("s"),
 		metric.WithDescription("Time of one commit, which many requests share.")); err != nil {
+		return nil, err
+	}
+	if t.failed, err = m.Int64Counter("spangrove_store_commits_failed", metric.WithUnit("{commit}"),
+		metric.WithDescription("Commits that failed, by reason: disk_full, unavailable, timeout or other.")); err != nil {
 		return nil, err
 	}
 	if t.refuse, err = m.Int64Counter("spangrove_store_refused", metric.WithUnit("{request}"),
@@ -79,9 +86,11 @@ func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 // gauges are what telemetry reads when it is asked.
 type gauges struct {
 	queued     func() int64             // bytes that wait for a commit
+	waiting    func() int               // requests that wait for a commit
 	statements func() int64             // statements that transactions have run
 	idFilters  func() (n int, size int) // filters of ids, and their bytes
 	segments   *segmentGauges
+	condition  *condition
 }
 
 // observe registers what is read when somebody collects, and costs nothing otherwise.
@@ -110,26 +119,33 @@ func observe(m metric.Meter, read gauges) error {
 	if err != nil {
 		return err
 	}
-	if err := read.segments.observe(m); err != nil {
+	waiting, err := m.Int64ObservableGauge("spangrove_store_queue_requests", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests waiting for a commit."))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(read.segments.observe(m), read.condition.observe(m)); err != nil {
 		return err
 	}
 	// One callback for all, so that number and size of the filters are read under one lock and belong together.
 	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		n, size := read.idFilters()
 		o.ObserveInt64(queue, read.queued())
+		o.ObserveInt64(waiting, int64(read.waiting()))
 		o.ObserveInt64(statements, read.statements())
 		o.ObserveInt64(filters, int64(n))
 		o.ObserveInt64(filterBytes, int64(size))
 		return nil
-	}, queue, statements, filters, filterBytes)
+	}, queue, waiting, statements, filters, filterBytes)
 	return err
 }
 
-// commit records one commit: its time whatever came of it, its events only if it is on disk.
-func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, err error) {
+// commit records one commit: its time whatever came of it, its events only if it is on disk, and why it is not (failure).
+func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, failure string) {
 	// Failed commits count as well: a database that answers slowly and then with an error is what an operator looks for.
 	t.commits.Record(ctx, d.Seconds())
-	if err != nil {
+	if failure != "" {
+		t.failed.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", failure)))
 		return
 	}
 	n := 0

@@ -90,6 +90,10 @@ type DB interface {
 	Interrupted(err error) bool
 	// Unavailable reports whether the database cannot be reached or is out of space.
 	Unavailable(err error) bool
+	// Full reports whether the database had no space to write. Such an error is Unavailable, too.
+	Full(err error) bool
+	// FreeBytes returns the bytes that are free where the database writes; known is false if that is not this machine's to tell.
+	FreeBytes() (n int64, known bool)
 	// Snapshot calls f with a connection all of whose reads see the database as it is at the first of them. f must close the rows of one
 	// read before the next, and must not use the connection from several goroutines at once.
 	Snapshot(ctx context.Context, f func(Conn) error) error

@@ -386,9 +386,7 @@ func (d *SQLite) checkpoints() {
 		if d.dirty.Swap(false) {
 			quiet = time.Now()
 		} else if time.Since(quiet) > checkpointIdle {
-			if err := d.cut(); err != nil {
-				d.log.Warn("checkpoint", zap.Error(err))
-			}
+			d.checkpointFailed(d.cut())
 			continue
 		}
 		if info.Size() < walCheckpointBytes || info.Size() == last {
@@ -399,12 +397,18 @@ func (d *SQLite) checkpoints() {
 		}
 		last = info.Size()
 		pages, _, err := d.copyBack()
-		if err != nil {
-			d.log.Warn("checkpoint", zap.Error(err))
-		}
+		d.checkpointFailed(err)
 		if pages > walRestartPages { // not by the file's size, which stays when the log begins anew
 			d.restart.Store(true)
 		}
+	}
+}
+
+// checkpointFailed logs why pages could not be copied back, if so. That the disk is full is said by the store, once: the
+// next commit meets it, too.
+func (d *SQLite) checkpointFailed(err error) {
+	if err != nil && !d.Full(err) {
+		d.log.Warn("checkpoint", zap.Error(err))
 	}
 }
 
@@ -452,6 +456,25 @@ func (d *SQLite) Unavailable(err error) bool {
 	}
 	return strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
 }
+
+// Full reports whether the file system had no space. SQLite says so itself of most writes. Of others, such as those to the index of
+// the log, it knows only that they failed: then the file system is asked.
+func (d *SQLite) Full(err error) bool {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_FULL:
+		return true
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		free, known := d.FreeBytes()
+		return known && free < fullBytes
+	}
+	return false
+}
+
+// fullBytes is how much must be free for a failed write not to be taken for one that found no space.
+const fullBytes = 256 << 10
+
+// FreeBytes returns what is free on the file system of the data directory, for users who are not its administrator.
+func (d *SQLite) FreeBytes() (n int64, known bool) { return freeBytes(filepath.Dir(d.wal)) }
 
 // Close ends the checkpoints and closes the connections, of a database that was opened in part those that there are. It gives
 // the data directory free last, so that no other process opens a database of which connections are still open here.

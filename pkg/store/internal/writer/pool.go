@@ -88,6 +88,24 @@ func (p *Pool[T]) Count() int { return len(p.writers) }
 // Queued returns the bytes that wait for a commit.
 func (p *Pool[T]) Queued() int64 { return p.waiting.size() }
 
+// Waiting returns how many requests wait for a writer, those in a transaction left out.
+func (p *Pool[T]) Waiting() (n int) {
+	for _, w := range p.writers {
+		n += len(w.requests)
+	}
+	return n
+}
+
+// Oldest returns when the transaction began that has been running longest, the zero time if none runs.
+func (p *Pool[T]) Oldest() (began time.Time) {
+	for _, w := range p.writers {
+		if since := w.since.Load(); since != 0 && (began.IsZero() || since < began.UnixNano()) {
+			began = time.Unix(0, since)
+		}
+	}
+	return began
+}
+
 // Take reserves room for n bytes in the queues; fault.Unavailable if there is none. Submit or GiveBack ends that.
 func (p *Pool[T]) Take(n int64) error {
 	if !p.waiting.take(n) {

@@ -43,6 +43,7 @@ func (d *fakeDB) Exclusive() bool        { return true }
 func (d *fakeDB) Retryable(error) bool   { return false }
 func (d *fakeDB) Interrupted(error) bool { return false }
 func (d *fakeDB) Unavailable(error) bool { return false }
+func (d *fakeDB) Full(error) bool        { return false }
 
 // fakeTx notes which changes ran in one transaction, and publishes them.
 type fakeTx struct {
@@ -119,11 +120,17 @@ func TestWaitingRequestsShareACommit(t *testing.T) {
 	t.Parallel()
 	p := newPoolTest(t, 100)
 	a, b := p.queue(t.Context(), "a", fine), p.queue(t.Context(), "b", fine)
+	if n, oldest := p.Waiting(), p.Oldest(); n != 2 || oldest.IsZero() {
+		t.Errorf("%d requests wait behind the transaction of %v, want 2 and one that runs", n, oldest)
+	}
 	p.release()
 	if err := errors.Join(<-a, <-b); err != nil {
 		t.Fatal(err)
 	}
 	p.end()
+	if n, oldest := p.Waiting(), p.Oldest(); n != 0 || !oldest.IsZero() {
+		t.Errorf("at rest %d requests wait, and a transaction runs since %v", n, oldest)
+	}
 	if len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"a", "b"}) {
 		t.Errorf("commits %q", p.commits)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -16,7 +17,8 @@ type committer[T Transaction] struct {
 	p        *Pool[T]
 	number   int
 	requests chan *Request[T]
-	carry    *Request[T] // taken already, but must wait for the next commit
+	carry    *Request[T]  // taken already, but must wait for the next commit
+	since    atomic.Int64 // when the transaction that runs began, Unix nanoseconds; 0: none runs
 }
 
 // run is the writer's goroutine. It ends when requests is closed and empty.
@@ -112,6 +114,8 @@ func (l *committer[T]) try(requests []*Request[T]) (results map[*Request[T]]erro
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	start := time.Now()
+	l.since.Store(start.UnixNano())
+	defer l.since.Store(0)
 	var batches []Batch
 	for _, r := range requests {
 		if r.Batch != nil {
@@ -126,6 +130,7 @@ func (l *committer[T]) try(requests []*Request[T]) (results map[*Request[T]]erro
 	days := daysIn(batches)
 	for try := 1; ; try++ {
 		if err := l.p.hooks.Ready(ctx, days, try > 1); err != nil {
+			l.p.hooks.Observe(ctx, batches, time.Since(start), err)
 			return nil, sqldb.WrapError(l.p.db, err, "make room")
 		}
 		results = make(map[*Request[T]]error, 1)
