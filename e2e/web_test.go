@@ -86,6 +86,9 @@ func TestWebFlows(t *testing.T) {
 			name := strings.TrimSuffix(filepath.Base(path), ".mjs")
 			t.Run(name, func(t *testing.T) {
 				env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"} // these, and those that the cases play themselves
+				if name == "path" {
+					env["SPANGROVE_ALLOW_NOTICE_ADDRESSES"] = "127.0.0.1" // its receiver; other cases see that one there is refused
+				}
 				runPages(t, harness.Start(t, harness.Options{Store: st, Env: env}), "flows/"+name)
 			})
 		}
@@ -100,6 +103,7 @@ func runPages(t *testing.T, srv *harness.Server, name string) {
 			"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
 			"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
 			"SPANGROVE_WEB_SHOTS=" + os.Getenv("SPANGROVE_WEB_SHOTS"),
+			"SPANGROVE_E2E_BINARY=" + harness.Binary(t),
 		},
 		serverEnv(srv)...,
 	)
