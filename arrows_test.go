@@ -14,11 +14,12 @@ const module = "github.com/spangrove/spangrove/"
 
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
-	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
+	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
 	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/experiment", "pkg/tracer", "nouns"},
 	"receiver/spangrovereceiver":  {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
 	"processor/evaluateprocessor": {"pkg/evaluate", "pkg/otlpmap", "pkg/spancodec", "pkg/wire", "pkg/query", "pkg/mount", "nouns"},
+	"processor/scrubprocessor":    {"pkg/scrub", "pkg/otlpmap", "pkg/spancodec", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
@@ -59,6 +60,7 @@ var allowed = map[string][]string{
 	"pkg/mount":                       {"nouns"},
 	"pkg/ingress":                     {"nouns"},
 	"pkg/egress":                      {"pkg/fault"},
+	"pkg/scrub":                       {"pkg/rawjson"},
 	"pkg/seal":                        {},
 	"pkg/embedprovider":               {},
 	"pkg/webui":                       {},
