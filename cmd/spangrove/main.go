@@ -51,8 +51,13 @@ The server's embedded configuration reads these variables:
     SPANGROVE_PROJECT         the first project's name     default
     SPANGROVE_TLS_CERT_FILE   certificate of all listeners
     SPANGROVE_TLS_KEY_FILE    its key
+    SPANGROVE_METRICS_ADDR    metrics for Prometheus       off
+    SPANGROVE_MEMORY_LIMIT_MIB  refuse data from there on  1024
     SPANGROVE_CORE_DUMPS      keep: leave them on
     SPANGROVE_LOG_LEVEL       debug, info, warn, error     info
+    SPANGROVE_LOG_FORMAT      console, json                console
+
+Secrets may stand in files: SPANGROVE_API_KEY_FILE and so on. The README has all variables.
 
 The nouns read these, before the file that spangrove config set writes:
 

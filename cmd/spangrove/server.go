@@ -117,7 +117,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	keepPrivate()
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(softMemoryLimit)
+		debug.SetMemoryLimit(embedprovider.SoftMemoryLimit(softMemoryLimit))
 	}
 	col, err := otelcol.NewCollector(settings)
 	if err != nil {

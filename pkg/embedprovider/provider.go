@@ -7,8 +7,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/confmap"
@@ -41,14 +39,15 @@ func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (
 	if err != nil {
 		return nil, fmt.Errorf("no embedded configuration %q; must be one of %s", name, strings.Join(names(), ", "))
 	}
-	cert, key := os.Getenv(certFile), os.Getenv(keyFile)
-	if (cert == "") != (key == "") {
-		return nil, fmt.Errorf("%s and %s must be set together", certFile, keyFile)
+	var conf map[string]any
+	if err := yaml.Unmarshal(text, &conf); err != nil {
+		return nil, err
 	}
-	if cert == "" {
-		return confmap.NewRetrievedFromYAML(text)
+	c := confmap.NewFromStringMap(conf)
+	if err := fromEnvironment(c); err != nil {
+		return nil, err
 	}
-	return withTLS(text, cert, key)
+	return confmap.NewRetrieved(c.ToStringMap())
 }
 
 // The variables that make all listeners of an embedded configuration speak TLS: files in PEM.
@@ -57,25 +56,9 @@ const (
 	keyFile  = "SPANGROVE_TLS_KEY_FILE"
 )
 
-// withTLS sets a certificate on the listeners of a configuration. Its text cannot say that: a section
-// tls whose files are empty is an error of the Collector, not the absence of TLS.
-func withTLS(text []byte, cert, key string) (*confmap.Retrieved, error) {
-	var conf map[string]any
-	if err := yaml.Unmarshal(text, &conf); err != nil {
-		return nil, err
-	}
-	c := confmap.NewFromStringMap(conf)
-	for _, listener := range []string{"extensions::spangrove_api", "receivers::spangrove::protocols::grpc", "receivers::spangrove::protocols::http"} {
-		at := map[string]any{"tls": map[string]any{"cert_file": cert, "key_file": key}}
-		for _, part := range slices.Backward(strings.Split(listener, "::")) {
-			at = map[string]any{part: at}
-		}
-		if err := c.Merge(confmap.NewFromStringMap(at)); err != nil {
-			return nil, err
-		}
-	}
-	return confmap.NewRetrieved(c.ToStringMap())
-}
+// listeners are the sections of an embedded configuration that listen. Its text cannot say that they speak TLS: a section tls whose files are
+// empty is an error of the Collector, not the absence of TLS.
+var listeners = []string{"extensions::spangrove_api", "receivers::spangrove::protocols::grpc", "receivers::spangrove::protocols::http"}
 
 func names() (all []string) {
 	entries, _ := files.ReadDir(".") // the root of an embedded tree is always there
