@@ -11,6 +11,9 @@ help: ## list the targets
 build: ## the static binary, bin/spangrove
 	CGO_ENABLED=0 go build -o $(BIN)/spangrove ./cmd/spangrove
 
+release: ## what a release publishes, in bin/release: six platforms, all packages (RELEASE_FLAGS="-dirty -platforms linux/amd64")
+	cd build/release && go run . $(RELEASE_FLAGS)
+
 test: ## all tests that need nothing but Go
 	go test ./...
 
@@ -43,10 +46,15 @@ web-test: build ## the pages in a browser (Chromium), on both databases
 	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run '^TestWeb' ./e2e
 
+packages-test: export RELEASE_FLAGS += -dirty
+packages-test: release ## each package of bin/release installed, started and asked for a first trace (root, Debian's debootstrap and rpm)
+	SPANGROVE_E2E=1 SPANGROVE_E2E_RELEASE=$(CURDIR)/$(BIN)/release go test -count=1 -timeout 60m -v ./e2e/packages
+
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
 	go vet ./...
 	cd e2e/loadgen && go vet ./...
+	cd build/release && go vet ./...
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo 'golangci-lint is not installed: skipped'; fi
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s)
@@ -68,7 +76,7 @@ check: ## what CI runs
 	.ci/run
 
 check-all: export SPANGROVE_WEB_DATAPOINTS = 10000
-check-all: check sdk-test api-test web-test ## and what CI has no time for: all suites on both databases, 20,000 answers of segments, runs of 10,000 datapoints in the pages, SQLite under the race detector, every fuzz target
+check-all: check sdk-test api-test web-test packages-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages, SQLite under the race detector, every fuzz target
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz
@@ -76,4 +84,4 @@ check-all: check sdk-test api-test web-test ## and what CI has no time for: all 
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build test test-postgres race e2e sdk-test api-test web-test lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test lint fuzz bench bench-scale generate check check-all clean
