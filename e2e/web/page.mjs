@@ -55,7 +55,7 @@ export async function open({ width = 1280, height = 800, scheme = "light", signI
   };
   const flaws = async (what) => {
     await page.evaluate(axe);
-    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true } } }));
+    const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: true }, "label-content-name-mismatch": { enabled: true } } }));
     const serious = result.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
     assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(" | ")}`), [], what);
   };

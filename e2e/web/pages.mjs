@@ -136,6 +136,7 @@ test("a revoked key ends its sign-in", async () => {
 test("the list of sessions: filters, values, sort, peek, keys, Back", async () => {
   const p = await open();
   await p.go("sessions?range=all", ".table .row");
+  await p.page.hover(".rail a.place:has-text('Metrics')"); // its key is shown
   await p.flaws("sessions");
   const total = Number((await p.page.textContent(".foot")).match(/([\d,]+) session/)[1].replace(",", ""));
   assert.ok(total > 50, `${total} sessions`);

@@ -20,7 +20,7 @@ const isHere = (p: Place, here: string) => here === p.path || p.also?.includes(h
 
 function PlaceLink({ place: p, here, menu }: { place: Place; here: string; menu?: boolean }) {
   return (
-    <a class={`place${menu || first.includes(p.path) ? "" : " wide-only"}`} href={href([p.path])} aria-current={isHere(p, here) ? "page" : undefined} aria-label={p.label} title={p.label}
+    <a class={`place${menu || first.includes(p.path) ? "" : " wide-only"}`} href={href([p.path])} aria-current={isHere(p, here) ? "page" : undefined} title={p.label}
       onClick={menu ? (e) => e.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover() : undefined}>
       <Icon name={p.icon} /><span>{p.label}</span><kbd aria-hidden="true">{p.keys}</kbd>
     </a>
