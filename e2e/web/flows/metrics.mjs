@@ -143,6 +143,17 @@ test("what cannot be computed is said where it is: a failure, filters that match
   await p.page.selectOption(".metric-form label:has-text('Gives') select", "float");
   await p.page.locator(".metric-form input[inputmode=decimal]").first().pressSequentially("0.05");
   await p.page.waitForSelector("text=1 pass"); // true counts as 1, false as 0
+  // A number that is cleared stays empty while it is typed anew; left empty, it is what it was.
+  await p.page.getByLabel("Score new events as they come").check();
+  const sample = p.page.getByLabel("Sample, in %");
+  await sample.fill("50");
+  await sample.fill("");
+  assert.equal(await sample.inputValue(), "");
+  await sample.pressSequentially("25");
+  assert.equal(await sample.inputValue(), "25");
+  await sample.fill("");
+  await sample.blur();
+  assert.equal(await sample.inputValue(), "25");
   await p.page.click("text=Discard");
   await p.page.waitForFunction(() => document.querySelector("#filter-bar").value === "");
   await p.check("failures");

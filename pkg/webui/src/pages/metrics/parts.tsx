@@ -71,12 +71,11 @@ interface Field { label: string; value: string | number; on: (v: string) => void
 export const Text = ({ label, on, short, ...rest }: Field) =>
   <label class={short ? "metric-check" : undefined}>{label}<input class={`input${short ? " short" : ""}`} onInput={(e) => on(e.currentTarget.value)} {...rest} /></label>;
 
-/** A number. What is being typed, such as "0.", stays as it is. */
+/** A number. What is being typed, such as "0." or nothing, stays as it is until the field is left. */
 export function Num({ label, value, on, ...rest }: { label: string; short?: boolean; [attribute: string]: unknown } & { value: number | null | undefined; on: (v: number | null) => void }) {
   const read = (v: string) => (v.trim() === "" || Number.isNaN(Number(v)) ? null : Number(v));
-  const [draft, setDraft] = useState("");
-  const shown = read(draft) === (value ?? null) ? draft : String(value ?? "");
-  return <Text inputMode="decimal" label={label} value={shown} on={(v) => { setDraft(v); on(read(v)); }} {...rest} />;
+  const [draft, setDraft] = useState<string | null>(null);
+  return <Text inputMode="decimal" label={label} value={draft ?? String(value ?? "")} on={(v) => { setDraft(v); on(read(v)); }} onBlur={() => setDraft(null)} {...rest} />;
 }
 
 export const Choice = ({ label, value, on, options, short, ...rest }: Field & { options: readonly (readonly [string, string])[] }) =>
