@@ -1,5 +1,6 @@
 // Settings: keys made, used and revoked, providers, limits and retention with what a rule would remove, projects, and the audit log.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { base, hostile, open, run, send, shots, test } from "../page.mjs";
 
 const me = await send("GET", "/v1/me");
@@ -33,6 +34,62 @@ test("keys: made, shown once, used, revoked", async () => {
   await row.waitFor();
   assert.match(await row.textContent(), /revoked/);
   await p.check("keys");
+  await p.close();
+});
+
+/** Starts a model that says yes, or refuses, and remembers which keys it was sent. */
+async function model(t = { keys: [] }) {
+  const server = createServer((request, response) => {
+    t.keys.push(request.headers.authorization ?? "");
+    let body = "";
+    request.on("data", (part) => { body += part; });
+    request.on("end", () => {
+      if (t.refuses) {
+        response.writeHead(401, { "Content-Type": "application/json" });
+        response.end(JSON.stringify({ error: { message: "Incorrect API key provided: sk-for-one-host.", type: "invalid_request_error", code: "invalid_api_key" } }));
+        return;
+      }
+      response.setHeader("Content-Type", "text/event-stream");
+      const chunk = (choices, rest = {}) => response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", model: `${JSON.parse(body).model}-2026`, choices, ...rest })}\n\n`);
+      chunk([{ index: 0, delta: { role: "assistant", content: "yes" }, finish_reason: null }]);
+      chunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
+      chunk([], { usage: { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 } });
+      response.end("data: [DONE]\n\n");
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  server.unref();
+  return Object.assign(t, { url: `http://127.0.0.1:${server.address().port}/v1` });
+}
+
+test("providers: a test says which model answered, or why none did, and a key goes to no other host", async () => {
+  const [here, there] = [await model(), await model()];
+  await send("PUT", "/v1/providers/tested", { base_url: here.url, api_key: "sk-for-one-host", model: "small" });
+  const p = await open();
+  await p.go("settings/providers", "tr:has-text('tested')");
+  const row = p.page.locator("tr", { hasText: "tested" });
+  await row.getByRole("button", { name: "Test…" }).click();
+  await p.page.waitForSelector("dialog .good:has-text('small-2026 answered in ')");
+  assert.deepEqual(here.keys, ["Bearer sk-for-one-host"]);
+  await p.flaws("a test");
+  here.refuses = true;
+  await p.page.getByLabel("Model; empty").fill("large");
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForSelector("dialog .bad");
+  assert.match(await p.page.textContent("dialog .bad"), /401/);
+  assert.ok(!(await p.page.content()).includes("sk-for-one-host"), "the key is in the page");
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForSelector("dialog", { state: "detached" });
+
+  // Elsewhere it is tested without the key.
+  await row.getByRole("button", { name: "Change…" }).click();
+  await p.page.fill("dialog input[type=url]", there.url);
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector(`tr:has-text('${there.url}')`);
+  await row.getByRole("button", { name: "Test…" }).click();
+  await p.page.waitForSelector("dialog [role=status].good, dialog [role=status].bad");
+  assert.deepEqual(there.keys, [""], "it was asked without the key");
+  await p.check("a test");
   await p.close();
 });
 

@@ -1,10 +1,11 @@
 // The model providers of the project, which judges and the playground ask.
-import { useState } from "preact/hooks";
-import { call } from "../../api/client.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, isAbort } from "../../api/client.ts";
+import { stream } from "../../api/stream.ts";
 import type { ListProvidersAnswer, Provider, ProviderInput } from "../../api/types.gen.ts";
 import { allows, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
-import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FormDialog } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
@@ -18,6 +19,7 @@ export function ProvidersTab() {
   });
   const [editing, setEditing] = useState<Provider | "new" | null>(null);
   const [deleting, setDeleting] = useState<Provider | null>(null);
+  const [testing, setTesting] = useState<{ name: string; model: string } | null>(null);
   if (providers.error) return <Problem error={providers.error} retry={providers.reload} />;
   if (!providers.value) return null;
   const list = providers.value;
@@ -31,7 +33,7 @@ export function ProvidersTab() {
     { label: "Key", cell: (p) => (p.has_key ? <><Icon name="check" small tint="good" /> stored, sealed</> : <span class="faint">none</span>) },
     { label: "Dollars today", right: true, cell: (p) => <Used used={p.today.usd} bound={p.daily_budget_usd} show={format.cost} /> },
     { label: "Calls today", right: true, cell: (p) => <Used used={p.today.calls} bound={p.daily_calls} show={format.count} /> },
-    ...(changes ? [{ label: "", cell: (p: Provider) => <><button type="button" class="button" onClick={() => setEditing(p)}>Change…</button> <button type="button" class="button danger" onClick={() => setDeleting(p)}>Delete…</button></> }] : []),
+    ...(changes ? [{ label: "", cell: (p: Provider) => <><button type="button" class="button" onClick={() => setTesting(p)}>Test…</button> <button type="button" class="button" onClick={() => setEditing(p)}>Change…</button> <button type="button" class="button danger" onClick={() => setDeleting(p)}>Delete…</button></> }] : []),
   ];
   return (
     <>
@@ -41,8 +43,9 @@ export function ProvidersTab() {
       </div>
       {list.length > 0 ? <PlainTable label="Providers" columns={columns} rows={list} rowId={(p) => p.name} />
         : <Empty title="No provider of this project"><p>{configured.length > 0 ? "Those of the server's configuration can be asked." : "Until one is set up, no judge can be asked."}</p></Empty>}
-      {configured.length > 0 && <p class="secondary">{`From the server's configuration: ${configured.join(", ")}.`}</p>}
+      {configured.length > 0 && <p class="secondary">{"From the server's configuration: "}{configured.map((name) => <span key={name}>{name} {changes && <button type="button" class="button" aria-label={`Test ${name}`} onClick={() => setTesting({ name, model: "" })}>Test…</button>} </span>)}</p>}
       {editing && <Edit of={editing === "new" ? null : editing} onClose={() => setEditing(null)} onDone={() => { setEditing(null); providers.reload(); }} />}
+      {testing && <Test {...testing} onClose={() => { setTesting(null); providers.reload(); }} />}
       {deleting && (
         <FormDialog title={`Delete the provider ${deleting.name}?`} action="Delete" danger onClose={() => setDeleting(null)}
           onSubmit={async () => { await call(`v1/providers/${encodeURIComponent(deleting.name)}`, { method: "DELETE" }); setDeleting(null); providers.reload(); }}>
@@ -50,6 +53,49 @@ export function ProvidersTab() {
         </FormDialog>
       )}
     </>
+  );
+}
+
+/** So many tokens are enough for a word, and for what a model that reasons thinks before it. */
+const fewTokens = 256;
+
+/** Asks a provider for one short answer, at once if it is known which model, and says what came of it. The server asks, with the key that it has. */
+function Test({ name, model: known, onClose }: { name: string; model: string; onClose: () => void }) {
+  const [model, setModel] = useState(known);
+  const [said, setSaid] = useState<{ good: boolean; text: string } | null>(null);
+  const [busy, setBusy] = useState(false);
+  const stop = useRef<AbortController | null>(null);
+  const ask = async () => {
+    const { signal } = stop.current = new AbortController();
+    setBusy(true);
+    setSaid(null);
+    let end = { good: false, text: "The answer ended before it was whole." };
+    const body = { provider: name, ...(model.trim() ? { model: model.trim() } : {}), messages: [{ role: "user", content: "Answer with the word yes." }], parameters: { max_tokens: fewTokens } };
+    try {
+      for await (const [kind, data] of stream("v1/playground/run", body, signal)) {
+        if (kind === "done") end = { good: true, text: `${data.model} answered in ${format.duration(Number(data.duration))}.` };
+        if (kind === "error") end = { good: false, text: String(data.message) };
+      }
+    } catch (e) {
+      if (isAbort(e)) return;
+      end = { good: false, text: format.messageOf(e) };
+    }
+    setSaid(end);
+    setBusy(false);
+  };
+  useEffect(() => {
+    if (known) void ask();
+    return () => stop.current?.abort();
+  }, []);
+  return (
+    <Dialog label={`Test ${name}`} onClose={onClose}>
+      <form class="form" onSubmit={(e) => { e.preventDefault(); void ask(); }}>
+        <h2>{`Test the provider ${name}`}</h2>
+        <label>Model; empty: the provider's<input class="input" maxLength={200} value={model} onInput={(e) => setModel(e.currentTarget.value)} /></label>
+        <p class={said ? (said.good ? "good" : "bad") : "secondary"} role="status">{said?.text ?? (busy ? "It is asked for one word …" : "It is asked for one word, which counts for its budget.")}</p>
+        <div class="form-end"><button type="button" class="button" onClick={onClose}>Close</button><button type="submit" class="button primary" disabled={busy}>Ask</button></div>
+      </form>
+    </Dialog>
   );
 }
 
