@@ -273,7 +273,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
             <span class="grow" />
             {problem && (!draft || inPeek) && <span class="bad" role="alert">{problem}</span>}
             {note && <span>{note}</span>}
-            {steps.current.length > 0 && <button type="button" class="button plain" onClick={() => void undo()}>{`Undo (${keysOf("undo") || "u"})`}</button>}
+            {steps.current.length > 0 && <button type="button" class="button plain" title="Until this page is left. What was there before stays under Versions." onClick={() => void undo()}>{`Undo (${keysOf("undo") || "u"})`}</button>}
           </div>
         </div>
         {row && <Peek row={row} may={may} draft={inPeek && draft?.id === row.id ? draft.column : ""} editor={editor} onEdit={(c) => edit(row, c)} onRemove={() => { setMarked(new Set()); setRemoving(true); }} onClose={() => select(null)} />}
