@@ -73,6 +73,7 @@ var allowed = map[string][]string{
 	"pkg/project":                     {"pkg/fault"},
 	"pkg/audit":                       {},
 	"pkg/refused":                     {"pkg/fault"},
+	"pkg/status":                      {},
 	"pkg/sample":                      {"pkg/rawjson"},
 	"pkg/price":                       {"pkg/fault"},
 	"pkg/price/internal/gen":          {"pkg/price"},
@@ -96,7 +97,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/status", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/status"
 )
 
 // EvaluationStore holds evaluations, backfills, and the outbox of events that wait to be evaluated.
@@ -28,6 +29,8 @@ type EvaluationStore interface {
 	FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error)
 	// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
 	DropWaiting(ctx context.Context, g evaluation.Group) error
+	// See httpapi.ServerStatus.
+	EvaluationBacklog(ctx context.Context, projectID int64) (status.Evaluations, error)
 	// See httpapi.Evaluations.
 	FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error)
 	RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error)

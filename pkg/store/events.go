@@ -9,6 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/status"
 )
 
 // EventStore holds sessions and events. What the API asks of it is documented there.
@@ -40,6 +41,12 @@ type EventStore interface {
 	// See httpapi.Index.
 	IndexState(ctx context.Context, projectID int64) (project.Index, error)
 	RebuildIndex(ctx context.Context, projectID int64) error
+	// See httpapi.ServerStatus.
+	Activity(projectID int64) status.Activity
+	Database(ctx context.Context) (d status.Database, synchronous string, err error)
+	State(ctx context.Context, projectID int64) (status.State, error)
+	CheckWrite(ctx context.Context) error
+	Space(ctx context.Context) (status.Space, error)
 	// See httpapi.Retention.
 	PreviewRetention(ctx context.Context, projectID int64, rule project.RetentionRule) (project.Removal, error)
 	// PutAbout is Put for what a judge recorded of an event, as sessions of its own. Nothing stays of it if

@@ -104,6 +104,7 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, err := s.CountEvaluations(ctx, p, "x", nil, nil)
 		return err
 	},
+	"EvaluationBacklog": func(ctx context.Context, s *Store, p int64) error { _, err := s.EvaluationBacklog(ctx, p); return err },
 	"FindQueueItems": func(ctx context.Context, s *Store, p int64) error {
 		_, _, err := s.FindQueueItems(ctx, p, "x", queue.State(""), 1, 1)
 		return err
@@ -139,7 +140,7 @@ var otherMethods = map[string][]string{
 	"is of the server or its operator": {
 		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "RecordKeyUse", "Forget", "Tidy", "UsePrices",
 		"Close", "DefaultLimits", "DefaultRetention", "KeysRevision", "Ingesting", "Writable", "Stuck",
-		"RecordSecret",
+		"RecordSecret", "Activity", "Database", "State", "CheckWrite", "Space",
 	},
 	"reads by connections of its own, for keys and ingestion": {
 		"HasAdminKey", "KeyByHash", "KeyByID", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
@@ -54,7 +53,7 @@ type condition struct {
 	log     *zap.Logger
 	now     func() time.Time
 	slow    time.Duration
-	waiting func() int
+	waiting func() int64 // requests
 	queued  func() int64
 	oldest  func() time.Time
 
@@ -99,7 +98,7 @@ func (e *episode) end(now time.Time) []zap.Field {
 func newCondition(db sqldb.DB, o Options, pool *writer.Pool[*Commit]) *condition {
 	c := &condition{
 		db: db, log: o.Logger, now: time.Now, slow: o.SlowCommit,
-		waiting: pool.Waiting, queued: pool.Queued, oldest: pool.Oldest,
+		waiting: func() int64 { n, _, _ := pool.Waiting(); return n }, queued: pool.Queued, oldest: pool.Oldest,
 	}
 	c.answers = func(ctx context.Context) error {
 		var one int
@@ -169,23 +168,29 @@ func (c *condition) pace() []zap.Field {
 	sorted := slices.Sorted(slices.Values(c.took))
 	return []zap.Field{
 		zap.Duration("p99", sorted[(len(sorted)*99+99)/100-1]), zap.Int("of_commits", len(sorted)),
-		zap.Int("queue_requests", c.waiting()), zap.Int64("queue_bytes", c.queued()),
+		zap.Int64("queue_requests", c.waiting()), zap.Int64("queue_bytes", c.queued()),
 	}
 }
 
 // room reports whether a write that succeeded means that the disk is no longer full.
 func (c *condition) room(now time.Time) bool {
-	if free, known := c.db.FreeBytes(); known {
+	if free, known := c.freeBytes(); known {
 		return free >= roomBytes
 	}
 	return now.Sub(c.full.last) >= roomAfter
 }
 
 func (c *condition) freeField() zap.Field {
-	if free, known := c.db.FreeBytes(); known {
+	if free, known := c.freeBytes(); known {
 		return zap.Int64("free_bytes", free)
 	}
 	return zap.Skip()
+}
+
+// freeBytes returns what is free on the disk of the database, if this machine can tell.
+func (c *condition) freeBytes() (free int64, known bool) {
+	free, _, known, err := c.db.Disk(context.Background())
+	return free, known && err == nil
 }
 
 // state returns whether the disk is full, and whether the database is not available.
@@ -200,7 +205,7 @@ func (c *condition) measure(ctx context.Context) {
 	if n, err := c.db.DiskBytes(ctx); err == nil { // of a database that does not answer the last size stays
 		c.disk.Store(n)
 	}
-	if n, known := c.db.FreeBytes(); known {
+	if n, known := c.freeBytes(); known {
 		c.free.Store(n)
 	}
 }
@@ -225,18 +230,9 @@ func (s *Store) watchCondition(ctx context.Context) {
 		s.condition.settleLag(s.condition.now())
 		s.condition.mu.Unlock()
 		if full, down := s.condition.state(); full || down {
-			_ = s.tryWrite(ctx) // what came of it, commit has noted
+			_ = s.CheckWrite(ctx) // what came of it, commit has noted
 		}
 	}
-}
-
-// tryWrite stores when it was called.
-func (s *Store) tryWrite(ctx context.Context) error {
-	return s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
-		_, err := tx.Exec(ctx, `INSERT INTO setting(name, value) VALUES ('last_try', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-			s.condition.now().UTC().Format(time.RFC3339))
-		return err
-	})
 }
 
 // Writable returns nil if what is sent now can be stored, as far as is known, and otherwise a fault.Unavailable that tells why not. It may be

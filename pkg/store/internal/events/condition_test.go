@@ -19,7 +19,7 @@ import (
 
 var (
 	errNoSpace = errors.New("no space left on device")
-	errDown = errors.New("connection refused")
+	errDown    = errors.New("connection refused")
 )
 
 // conditionDB is a database of which only errors and free space are asked.
@@ -28,10 +28,12 @@ type conditionDB struct {
 	free int64 // -1: not known
 }
 
-func (d *conditionDB) Full(err error) bool              { return errors.Is(err, errNoSpace) }
-func (d *conditionDB) Unavailable(err error) bool       { return d.Full(err) || errors.Is(err, errDown) }
-func (d *conditionDB) Interrupted(error) bool           { return false }
-func (d *conditionDB) FreeBytes() (n int64, known bool) { return max(d.free, 0), d.free >= 0 }
+func (d *conditionDB) Full(err error) bool        { return errors.Is(err, errNoSpace) }
+func (d *conditionDB) Unavailable(err error) bool { return d.Full(err) || errors.Is(err, errDown) }
+func (d *conditionDB) Interrupted(error) bool     { return false }
+func (d *conditionDB) Disk(context.Context) (free, total int64, known bool, err error) {
+	return max(d.free, 0), 1 << 40, d.free >= 0, nil
+}
 
 // conditionTest is a condition with a clock of its own, and what it logs.
 type conditionTest struct {
@@ -46,7 +48,7 @@ func newConditionTest() *conditionTest {
 	c := &conditionTest{db: &conditionDB{}, at: time.Unix(1_700_000_000, 0), log: logs}
 	c.condition = &condition{
 		db: c.db, log: zap.New(core), now: func() time.Time { return c.at }, slow: time.Second,
-		waiting: func() int { return 7 }, queued: func() int64 { return 4096 }, oldest: func() time.Time { return time.Time{} },
+		waiting: func() int64 { return 7 }, queued: func() int64 { return 4096 }, oldest: func() time.Time { return time.Time{} },
 		answers: func(context.Context) error { return nil },
 	}
 	return c
@@ -198,7 +200,7 @@ func TestTryWrite(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
 	for range 3 {
-		if err := s.tryWrite(t.Context()); err != nil {
+		if err := s.CheckWrite(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

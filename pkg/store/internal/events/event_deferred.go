@@ -69,13 +69,16 @@ func (p *pendingIDs) full(project int64, most int) error {
 	switch {
 	// A quarter stays for the others, so that one project whose events never come cannot use up the room of all. That
 	// project is told to slow down (429); if all are full, the server is (503), and in both cases the sender may try again.
-	case p.of[project] >= most-most/4:
+	case p.of[project] >= mostOfProject(most):
 		return &fault.Error{Kind: fault.Limited, Msg: again, RetryAfter: fullRetry}
 	case p.n >= most:
 		return &fault.Error{Kind: fault.Unavailable, Msg: again, RetryAfter: fullRetry}
 	}
 	return nil
 }
+
+// mostOfProject is how many updates of one project may wait where all together have most.
+func mostOfProject(most int) int { return most - most/4 }
 
 // fullRetry is when to send an update again that could not wait.
 const fullRetry = 30 * time.Second
@@ -84,6 +87,13 @@ func (p *pendingIDs) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.n
+}
+
+// countOf returns how many updates of a project wait.
+func (p *pendingIDs) countOf(project int64) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[project]
 }
 
 // deferUpdate keeps an update that came before its event. SDKs send a span and a score for it by two ways, and either may be

@@ -37,6 +37,7 @@ type writeBatch struct {
 	groups  []*eventGroup
 	logs    []*logRow
 	events  int
+	spans   int // of the events, those that came as OTLP spans
 	bytes   int64
 }
 
@@ -134,6 +135,9 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		byID[e.ID] = h
 		g.heads = append(g.heads, h)
 		p.events++
+		if e.TraceID != uuid.Nil {
+			p.spans++
+		}
 	}
 	p.logs = s.logRows(projectID, b.LogParts)
 	for _, r := range p.logs {

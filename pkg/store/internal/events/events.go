@@ -24,6 +24,7 @@
 //   - condition: whether the database can write, and how fast, for the log and for who asks
 //   - outbox: events that wait to be evaluated
 //   - session_watch: who wants to know of sessions that change (package live)
+//   - activity, status, space: what the store tells of itself
 //   - bulk, and files that begin with the name of a database: what the databases do differently with the
 //     rows of events
 package events
@@ -178,9 +179,14 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 	})
 	s.condition = newCondition(db, o, s.pool)
 	var err error
-	if s.telemetry, err = newTelemetry(o.Meter, gauges{
-		queued: s.pool.Queued, waiting: s.pool.Waiting, statements: db.Statements, idFilters: s.idFilter.size,
-		segments: &s.sealed, condition: s.condition,
+	if s.telemetry, err = newTelemetry(o.Meter, o.Now, gauges{
+		queued:     s.pool.Queued,
+		waiting:    s.pool.Waiting,
+		updates:    s.pending.count,
+		statements: db.Statements,
+		idFilters:  s.idFilter.size,
+		segments:   &s.sealed,
+		condition:  s.condition,
 	}); err != nil {
 		return s, err
 	}

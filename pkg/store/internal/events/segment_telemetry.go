@@ -3,11 +3,14 @@ package events
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spangrove/spangrove/pkg/status"
 )
 
 // Reasons for which a question goes by rows, as an operator sees them.
@@ -82,6 +85,20 @@ func (g *segmentGauges) built(run []segmentState) {
 	g.pass()
 }
 
+// idle returns how long ago the background last looked for segments to build, or built one.
+func (g *segmentGauges) idle() time.Duration { return time.Since(time.Unix(0, g.passed.Load())) }
+
+// report returns what the gauges show.
+func (g *segmentGauges) report() status.Index {
+	return status.Index{
+		Segments:        g.segments.Load(),
+		WaitingSegments: g.waiting.Load(),
+		UnsealedEvents:  g.unsealed.Load(),
+		ChangedEvents:   g.changed.Load(),
+		IdleS:           math.Round(g.idle().Seconds()*10) / 10,
+	}
+}
+
 func (g *segmentGauges) pass() { g.passed.Store(time.Now().UnixNano()) }
 
 // observe registers the gauges.
@@ -109,7 +126,7 @@ func (g *segmentGauges) observe(m metric.Meter) error {
 	_, err := m.Float64ObservableGauge("spangrove_store_segment_idle_seconds", metric.WithUnit("s"),
 		metric.WithDescription("Time since the background last looked for segments to build, or built one: a few seconds, unless it fails."),
 		metric.WithFloat64Callback(func(_ context.Context, o metric.Float64Observer) error {
-			o.Observe(time.Since(time.Unix(0, g.passed.Load())).Seconds())
+			o.Observe(g.idle().Seconds())
 			return nil
 		}))
 	return err

@@ -26,15 +26,17 @@ type telemetry struct {
 	builds  metric.Float64Histogram // seconds of building segments
 	damaged metric.Int64Counter     // segments that were found damaged
 	reads   metric.Int64Counter     // questions that segments may answer
+
+	activity *activity // for the status of the server
 }
 
 // newTelemetry makes the instruments; without a meter they count into nothing.
-func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
+func newTelemetry(m metric.Meter, now func() time.Time, read gauges) (*telemetry, error) {
 	// So nobody who counts need ask whether there is a meter.
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}
-	var t telemetry
+	t := telemetry{activity: newActivity(now)}
 	var err error
 	if t.events, err = m.Int64Counter("spangrove_store_events_written", metric.WithUnit("{event}"),
 		metric.WithDescription("Events whose commit is on disk, repeats included.")); err != nil {
@@ -85,8 +87,9 @@ func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 
 // gauges are what telemetry reads when it is asked.
 type gauges struct {
-	queued     func() int64             // bytes that wait for a commit
-	waiting    func() int               // requests that wait for a commit
+	queued     func() int64 // bytes that wait for a commit
+	waiting    func() (requests, events, maxRequests int64)
+	updates    func() int               // that wait for their event
 	statements func() int64             // statements that transactions have run
 	idFilters  func() (n int, size int) // filters of ids, and their bytes
 	segments   *segmentGauges
@@ -101,6 +104,16 @@ func observe(m metric.Meter, read gauges) error {
 		metric.WithUnit("By"),
 		metric.WithDescription("Payload waiting for a commit."),
 	)
+	if err != nil {
+		return err
+	}
+	requests, err := m.Int64ObservableGauge("spangrove_store_queue_requests", metric.WithUnit("{request}"),
+		metric.WithDescription("Writes that wait for a commit or are in one."))
+	if err != nil {
+		return err
+	}
+	updates, err := m.Int64ObservableGauge("spangrove_store_updates_waiting", metric.WithUnit("{update}"),
+		metric.WithDescription("Updates that wait for their event, as far as this server knows."))
 	if err != nil {
 		return err
 	}
@@ -119,24 +132,21 @@ func observe(m metric.Meter, read gauges) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := m.Int64ObservableGauge("spangrove_store_queue_requests", metric.WithUnit("{request}"),
-		metric.WithDescription("Requests waiting for a commit."))
-	if err != nil {
-		return err
-	}
 	if err := errors.Join(read.segments.observe(m), read.condition.observe(m)); err != nil {
 		return err
 	}
 	// One callback for all, so that number and size of the filters are read under one lock and belong together.
 	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		n, size := read.idFilters()
+		waiting, _, _ := read.waiting()
 		o.ObserveInt64(queue, read.queued())
-		o.ObserveInt64(waiting, int64(read.waiting()))
+		o.ObserveInt64(requests, waiting)
+		o.ObserveInt64(updates, int64(read.updates()))
 		o.ObserveInt64(statements, read.statements())
 		o.ObserveInt64(filters, int64(n))
 		o.ObserveInt64(filterBytes, int64(size))
 		return nil
-	}, queue, waiting, statements, filters, filterBytes)
+	}, queue, requests, updates, statements, filters, filterBytes)
 	return err
 }
 
@@ -144,6 +154,7 @@ func observe(m metric.Meter, read gauges) error {
 func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, failure string) {
 	// Failed commits count as well: a database that answers slowly and then with an error is what an operator looks for.
 	t.commits.Record(ctx, d.Seconds())
+	t.activity.commit(batches, d, failure != "")
 	if failure != "" {
 		t.failed.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", failure)))
 		return
@@ -157,7 +168,11 @@ func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.D
 	t.events.Add(ctx, int64(n))
 }
 
-func (t *telemetry) refused(ctx context.Context)          { t.refuse.Add(ctx, 1) }
+func (t *telemetry) refused(ctx context.Context) {
+	t.refuse.Add(ctx, 1)
+	t.activity.refuse()
+}
+
 func (t *telemetry) expired(ctx context.Context, n int64) { t.expire.Add(ctx, n) }
 
 func (t *telemetry) logsExpired(ctx context.Context, n int64) {

@@ -8,6 +8,9 @@ import (
 // before.
 const wordsNumber = 1 << 20
 
+// FirstWords is the number from which on what is stored of a segment is of its index of words.
+const FirstWords = wordsNumber
+
 // OfWords returns an index of words as columns of a segment.
 func OfWords(w *words.Built) []Column {
 	list := []Column{{wordsNumber, w.Directory}}

@@ -92,8 +92,6 @@ type DB interface {
 	Unavailable(err error) bool
 	// Full reports whether the database had no space to write. Such an error is Unavailable, too.
 	Full(err error) bool
-	// FreeBytes returns the bytes that are free where the database writes; known is false if that is not this machine's to tell.
-	FreeBytes() (n int64, known bool)
 	// Snapshot calls f with a connection all of whose reads see the database as it is at the first of them. f must close the rows of one
 	// read before the next, and must not use the connection from several goroutines at once.
 	Snapshot(ctx context.Context, f func(Conn) error) error
@@ -104,6 +102,13 @@ type DB interface {
 	Readers() int
 	// DiskBytes returns what the database takes on disk.
 	DiskBytes(ctx context.Context) (int64, error)
+	// Describe returns which database it is.
+	Describe(ctx context.Context) (Description, error)
+	// Disk returns what is free and what there is, in bytes, of the file system of the database's files; ok is false if the files are
+	// not the store's own.
+	Disk(ctx context.Context) (free, total int64, ok bool, err error)
+	// TableBytes lists what the tables take on disk. What it costs may grow with the files.
+	TableBytes(ctx context.Context) ([]TableBytes, error)
 	// Bound limits the time of one reading statement; 0 is no limit.
 	Bound(read time.Duration)
 	// Statements returns how many statements transactions have run.
@@ -116,6 +121,21 @@ type DB interface {
 	// GiveBack gives room that is free now back to the file system, if it is much and the files are the store's own.
 	GiveBack(ctx context.Context, change Changer) error
 	Close(ctx context.Context) error
+}
+
+// Description says which database it is.
+type Description struct {
+	Kind        string
+	Version     string
+	Directory   string // of its files; empty if they are not the store's own
+	Synchronous string // how it syncs, where that can be chosen
+}
+
+// TableBytes is what a table takes. What belongs to no table has the name "".
+type TableBytes struct {
+	Name    string
+	Table   int64 // its rows, long values among them
+	Indexes int64
 }
 
 // Changer runs f in a transaction of a writer.

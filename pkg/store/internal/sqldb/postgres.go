@@ -308,9 +308,6 @@ func (d *Postgres) Unavailable(err error) bool {
 // Full reports whether the server's disk is full.
 func (d *Postgres) Full(err error) bool { return sqlState(err) == "53100" }
 
-// FreeBytes returns nothing: the disk is the server's.
-func (d *Postgres) FreeBytes() (n int64, known bool) { return 0, false }
-
 // EraseDue returns no channel: the files are the server's, and Erase has nothing to do.
 func (d *Postgres) EraseDue() <-chan struct{} { return nil }
 

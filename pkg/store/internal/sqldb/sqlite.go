@@ -37,8 +37,11 @@ type SQLite struct {
 	lock   *sql.DB   // holds the data directory for this process
 	locked *sql.Conn // by an open transaction
 	wal    string    // path of the write-ahead log
+	dir    string    // of the data
 	log    *zap.Logger
-	dsn    func(busyMillis int, pragmas ...string) string
+
+	synchronous string
+	dsn         func(busyMillis int, pragmas ...string) string
 
 	stmts *lru.Cache[string, *sql.Stmt] // of the writer; used by the writer alone
 
@@ -113,7 +116,7 @@ func OpenSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 		}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	d := &SQLite{wal: path + "-wal", log: log, dsn: dsn, stmts: newStatements(),
+	d := &SQLite{wal: path + "-wal", dir: filepath.Dir(path), synchronous: synchronous, log: log, dsn: dsn, stmts: newStatements(),
 		stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
 	if err := d.openAll(ctx, dir, dsn); err != nil {
 		_ = d.Close(ctx)
@@ -464,7 +467,7 @@ func (d *SQLite) Full(err error) bool {
 	case sqlite3.SQLITE_FULL:
 		return true
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
-		free, known := d.FreeBytes()
+		free, _, known, _ := d.Disk(context.Background())
 		return known && free < fullBytes
 	}
 	return false
@@ -472,9 +475,6 @@ func (d *SQLite) Full(err error) bool {
 
 // fullBytes is how much must be free for a failed write not to be taken for one that found no space.
 const fullBytes = 256 << 10
-
-// FreeBytes returns what is free on the file system of the data directory, for users who are not its administrator.
-func (d *SQLite) FreeBytes() (n int64, known bool) { return freeBytes(filepath.Dir(d.wal)) }
 
 // Close ends the checkpoints and closes the connections, of a database that was opened in part those that there are. It gives
 // the data directory free last, so that no other process opens a database of which connections are still open here.

@@ -9,6 +9,7 @@ package writer
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -64,6 +65,8 @@ type Pool[T Transaction] struct {
 	hooks    Hooks[T]
 	writers  []*committer[T]
 	waiting  *backlog
+	requests atomic.Int64 // that were submitted and are not answered yet
+	events   atomic.Int64 // in these
 	inFlight *inFlight
 
 	closing sync.RWMutex // held to read while a request is being queued
@@ -88,14 +91,6 @@ func (p *Pool[T]) Count() int { return len(p.writers) }
 // Queued returns the bytes that wait for a commit.
 func (p *Pool[T]) Queued() int64 { return p.waiting.size() }
 
-// Waiting returns how many requests wait for a writer, those in a transaction left out.
-func (p *Pool[T]) Waiting() (n int) {
-	for _, w := range p.writers {
-		n += len(w.requests)
-	}
-	return n
-}
-
 // Oldest returns when the transaction began that has been running longest, the zero time if none runs.
 func (p *Pool[T]) Oldest() (began time.Time) {
 	for _, w := range p.writers {
@@ -104,6 +99,21 @@ func (p *Pool[T]) Oldest() (began time.Time) {
 		}
 	}
 	return began
+}
+
+// Waiting returns how many requests, and events in them, were submitted and are not answered yet, and how many requests the queues
+// hold at most: further ones wait until they are let in.
+func (p *Pool[T]) Waiting() (requests, events, maxRequests int64) {
+	return p.requests.Load(), p.events.Load(), int64(len(p.writers)) * queueLength
+}
+
+// count adds a request to those that wait, or with n = -1 takes it off.
+func (p *Pool[T]) count(r *Request[T], n int64) {
+	p.requests.Add(n)
+	if r.Batch != nil {
+		events, _ := r.Batch.Size()
+		p.events.Add(n * int64(events))
+	}
 }
 
 // Take reserves room for n bytes in the queues; fault.Unavailable if there is none. Submit or GiveBack ends that.
@@ -128,11 +138,13 @@ func (p *Pool[T]) Submit(ctx context.Context, n int, r *Request[T]) error {
 		p.waiting.give(r.Bytes)
 		return ErrClosed
 	}
+	p.count(r, 1)
 	select {
 	case p.writers[n].requests <- r:
 		p.closing.RUnlock()
 	case <-ctx.Done():
 		p.closing.RUnlock()
+		p.count(r, -1)
 		p.waiting.give(r.Bytes)
 		return ctx.Err()
 	}

@@ -120,16 +120,16 @@ func TestWaitingRequestsShareACommit(t *testing.T) {
 	t.Parallel()
 	p := newPoolTest(t, 100)
 	a, b := p.queue(t.Context(), "a", fine), p.queue(t.Context(), "b", fine)
-	if n, oldest := p.Waiting(), p.Oldest(); n != 2 || oldest.IsZero() {
-		t.Errorf("%d requests wait behind the transaction of %v, want 2 and one that runs", n, oldest)
+	if n, _, _ := p.Waiting(); n != 3 || p.Oldest().IsZero() {
+		t.Errorf("%d requests wait, the transaction began at %v, want 3 with the one that runs", n, p.Oldest())
 	}
 	p.release()
 	if err := errors.Join(<-a, <-b); err != nil {
 		t.Fatal(err)
 	}
 	p.end()
-	if n, oldest := p.Waiting(), p.Oldest(); n != 0 || !oldest.IsZero() {
-		t.Errorf("at rest %d requests wait, and a transaction runs since %v", n, oldest)
+	if n, _, _ := p.Waiting(); n != 0 || !p.Oldest().IsZero() {
+		t.Errorf("at rest %d requests wait, and a transaction runs since %v", n, p.Oldest())
 	}
 	if len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"a", "b"}) {
 		t.Errorf("commits %q", p.commits)
@@ -192,6 +192,32 @@ func TestQueueBound(t *testing.T) {
 	if p.Queued() != 0 {
 		t.Errorf("%d bytes wait", p.Queued())
 	}
+}
+
+// What waits is counted from when it is submitted until it is answered, whether it was stored, failed, or its caller left.
+func TestWaitingIsCounted(t *testing.T) {
+	t.Parallel()
+	p := newPoolTest(t, 100)
+	waiting := func(want int64) {
+		t.Helper()
+		if requests, _, most := p.Waiting(); requests != want || most != queueLength {
+			t.Errorf("%d of %d requests wait, want %d of %d", requests, most, want, queueLength)
+		}
+	}
+	waiting(1) // the one that holds the writer
+	ctx, leave := context.WithCancel(t.Context())
+	a := p.queue(t.Context(), "a", fine)
+	b := p.queue(t.Context(), "b", func() error { return &fault.Error{Kind: fault.NotFound} })
+	c := p.queue(ctx, "c", fine)
+	waiting(4)
+	leave()
+	<-c
+	waiting(4) // it is still in the queue
+	p.release()
+	<-a
+	<-b
+	p.end()
+	waiting(0)
 }
 
 func TestCallerThatLeaves(t *testing.T) {

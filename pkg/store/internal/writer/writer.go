@@ -102,6 +102,7 @@ func (l *committer[T]) commit(batch []*Request[T]) {
 
 func (l *committer[T]) answer(r *Request[T], own, err error) {
 	l.p.waiting.give(r.Bytes)
+	l.p.count(r, -1)
 	if err == nil {
 		err = own
 	}
