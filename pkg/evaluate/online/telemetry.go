@@ -31,7 +31,8 @@ func newTelemetry(m metric.Meter) (*telemetry, error) {
 		return nil, err
 	}
 	if t.seconds, err = m.Float64Histogram("spangrove_evaluate_seconds", metric.WithUnit("s"),
-		metric.WithDescription("Time an engine took for a batch of events, by type of metric.")); err != nil {
+		metric.WithDescription("Time an engine took for a batch of events, by type of metric."),
+		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60)); err != nil {
 		return nil, err
 	}
 	_, err = m.Int64ObservableGauge("spangrove_evaluate_waiting", metric.WithUnit("{evaluation}"),

@@ -43,7 +43,8 @@ func newTelemetry(m metric.Meter, now func() time.Time, read gauges) (*telemetry
 		return nil, err
 	}
 	if t.commits, err = m.Float64Histogram("spangrove_store_commit_seconds", metric.WithUnit("s"),
-		metric.WithDescription("Time of one commit, which many requests share.")); err != nil {
+		metric.WithDescription("Time of one commit, which many requests share."),
+		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60)); err != nil {
 		return nil, err
 	}
 	if t.failed, err = m.Int64Counter("spangrove_store_commits_failed", metric.WithUnit("{commit}"),
@@ -71,7 +72,8 @@ func newTelemetry(m metric.Meter, now func() time.Time, read gauges) (*telemetry
 		return nil, err
 	}
 	if t.builds, err = m.Float64Histogram("spangrove_store_segment_build_seconds", metric.WithUnit("s"),
-		metric.WithDescription("Time of building and storing segments: those of the events that one pass seals, or one anew.")); err != nil {
+		metric.WithDescription("Time of building and storing segments: those of the events that one pass seals, or one anew."),
+		metric.WithExplicitBucketBoundaries(.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60)); err != nil {
 		return nil, err
 	}
 	if t.damaged, err = m.Int64Counter("spangrove_store_segments_damaged", metric.WithUnit("{segment}"),
