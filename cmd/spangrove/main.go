@@ -82,7 +82,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	s.flags(root.Flags())
-	cli.Add(root)
+	cli.Add(root, startLocal)
 	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newEvaluators(), newVersion()} {
 		cmd.GroupID = cli.GroupServer
 		root.AddCommand(cmd)

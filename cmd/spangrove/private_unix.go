@@ -17,3 +17,9 @@ func keepPrivate() {
 		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	}
 }
+
+// makePrivate makes what this process writes its user's alone until the function is called that it returns.
+func makePrivate() (restore func()) {
+	before := unix.Umask(0o077)
+	return func() { unix.Umask(before) }
+}

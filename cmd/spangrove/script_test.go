@@ -22,14 +22,16 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/spangrove/spangrove/e2e/fakeopenai"
 	"github.com/spangrove/spangrove/e2e/harness"
 )
 
 // TestMain lets the test's own binary be the programs that scripts run.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents, "sendspan": sendSpan})
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents, "sendspan": sendSpan, "pack": pack})
 }
 
 var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
@@ -40,6 +42,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	$SPANGROVE_SERVER, $SPANGROVE_API_KEY   the server, and a key of scope full of the project
 //	$ADMIN_KEY, $PROJECT                    a key of scope admin, and the project's name
 //	$TLS_SERVER                             the server, as if it spoke TLS, which it does not
+//	$MODELS                                 models as OpenAI serves them
 //	$SINK                                   a server that takes every batch and keeps nothing
 //	exits N COMMAND...                      the command must exit with this status
 //	capture NAME [REGEXP]                   sets a variable to what was printed last, or to its first group
@@ -48,6 +51,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	away N                                  from now on $SPANGROVE_SERVER gives N answers and breaks all further connections
 //	exec peakrss MB COMMAND…                the command must not have more memory than this
 //	exec manyevents N BYTES FILE            writes so many events with inputs of so many bytes, in sessions of 50
+//	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
 	t.Run("postgres", func(t *testing.T) {
@@ -64,6 +68,8 @@ func runScripts(t *testing.T, dsn string) {
 	server := startProcess(t, "SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)
 	nowhere := sink(t)
+	models := httptest.NewServer(fakeopenai.Handler())
+	t.Cleanup(models.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		WorkdirRoot:         t.TempDir(), // or a run of some scripts alone leaves its folder behind
@@ -90,7 +96,7 @@ func runScripts(t *testing.T, dsn string) {
 				return err
 			}
 			env.Vars = append(env.Vars, "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
-				"TLS_SERVER="+strings.Replace(server, "http", "https", 1), "ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "HOME="+home, "TZ=UTC", "TERM=xterm")
+				"TLS_SERVER="+strings.Replace(server, "http", "https", 1), "ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "MODELS="+models.URL+"/v1", "HOME="+home, "TZ=UTC", "TERM=xterm")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -206,6 +212,29 @@ func sendSpan() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sendspan:", err)
+		os.Exit(1)
+	}
+}
+
+// pack compresses its input with zstd, or with -d decompresses it:
+//
+//	pack [-d]
+func pack() {
+	var err error
+	if len(os.Args) > 1 {
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(os.Stdin); err == nil {
+			_, err = z.WriteTo(os.Stdout)
+		}
+	} else {
+		var z *zstd.Encoder
+		if z, err = zstd.NewWriter(os.Stdout); err == nil {
+			_, err = io.Copy(z, os.Stdin)
+			err = errors.Join(err, z.Close())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pack:", err)
 		os.Exit(1)
 	}
 }

@@ -34,6 +34,7 @@ const softMemoryLimit = 300 << 20
 type server struct {
 	configs []string  // URIs, as --config
 	sets    []string  // path=value, as --set
+	data    string    // the folder of --data
 	told    io.Writer // who is told that it is ready
 }
 
@@ -42,6 +43,7 @@ func (s *server) flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&s.configs, "config", nil,
 		"configuration `URI`: a file, or embedded:default; repeated, later ones are layered over earlier ones")
 	flags.StringArrayVar(&s.sets, "set", nil, "one setting over the configuration, as `path=value`: exporters.spangrove.timeout=5s")
+	flags.StringVar(&s.data, "data", "", "folder of the data, as SPANGROVE_DATA_DIR: `DIR`, such as one of spangrove eval --local --data")
 	gates := flag.NewFlagSet("", flag.ContinueOnError)
 	featuregate.GlobalRegistry().RegisterFlags(gates)
 	gates.VisitAll(func(f *flag.Flag) { f.DefValue = "" }) // a screenful of names
@@ -152,6 +154,11 @@ func onTerminal(w io.Writer) bool {
 
 // settings returns the collector's settings for this server's configuration.
 func (s *server) settings() (otelcol.CollectorSettings, error) {
+	if s.data != "" { // as the variable, which is what all configurations read
+		if err := os.Setenv("SPANGROVE_DATA_DIR", s.data); err != nil {
+			return otelcol.CollectorSettings{}, err
+		}
+	}
 	uris := s.configs
 	if len(uris) == 0 {
 		uris = []string{embedprovider.Default}

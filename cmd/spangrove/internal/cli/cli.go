@@ -33,15 +33,19 @@ type app struct {
 	options  options
 	settings settings
 	*output
-	api *client.Client
+	api   *client.Client
+	start StartLocal
+	// without says how the command does without a server, if it can, for the error of one that cannot be reached.
+	without string
 }
 
 // retries are few: a person waits. A server that restarts is waited for.
 var retries = client.Retries{Count: 3, Base: 200 * time.Millisecond, Max: 10 * time.Second}
 
-// Add puts the nouns and the options that all of them have under root, and shapes its help.
-func Add(root *cobra.Command) {
-	a := &app{}
+// Add puts the nouns and the options that all of them have under root, and shapes its help. Commands that can do without a server
+// start one by start.
+func Add(root *cobra.Command, start StartLocal) {
+	a := &app{start: start}
 	root.AddGroup(
 		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, and eval, health and usage:"},
 		&cobra.Group{ID: GroupServer, Title: "The server:"},
@@ -125,6 +129,11 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 		return err
 	}
 	a.output = newOutput(cmd.OutOrStdout(), cmd.ErrOrStderr(), a.settings[settingOutput].text, a.options.noColor)
+	return a.connect()
+}
+
+// connect makes the client of the server that the settings name.
+func (a *app) connect() (err error) {
 	opts := []client.Option{
 		client.WithTimeout(a.settings.timeout()),
 		client.WithRetries(retries),

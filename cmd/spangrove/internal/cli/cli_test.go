@@ -14,7 +14,7 @@ import (
 // TestExamples checks that each command has examples, whose flags and arguments it takes.
 func TestExamples(t *testing.T) {
 	root := &cobra.Command{Use: "spangrove"}
-	Add(root)
+	Add(root, nil)
 	var walk func(cmd *cobra.Command)
 	walk = func(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {

@@ -32,6 +32,7 @@ type evalOptions struct {
 	parallel                                   int
 	each                                       time.Duration
 	junit, markdown                            string
+	localChoice
 }
 
 func (a *app) eval() *cobra.Command {
@@ -43,7 +44,8 @@ func (a *app) eval() *cobra.Command {
 			spangrove eval --dataset cases.jsonl --command './answer' --metric exact_match
 			spangrove eval --dataset 65a1b2c3d4e5f60718293a4b --command 'python answer.py' --metric faithfulness --min faithfulness=0.9
 			spangrove eval --dataset cases.csv --command './answer' --evaluator 'exact=python exact.py' --against ` + exampleEvent + `
-			spangrove eval --dataset cases.jsonl --command './answer' --metric strict.yaml --junit eval.xml --markdown eval.md`),
+			spangrove eval --dataset cases.jsonl --command './answer' --metric strict.yaml --junit eval.xml --markdown eval.md
+			spangrove eval --local --dataset cases.jsonl --command './answer' --metric exact_match`),
 		Long: `The program is a command line of sh. It runs once for each datapoint, gets the datapoint's inputs as a JSON object on standard input,
 and prints its outputs as one JSON value. A datapoint whose program exits with another status than 0, prints no JSON or takes longer than
 --timeout-each has failed; the end of its standard error is shown. A program that ends takes what it started with it.
@@ -60,7 +62,12 @@ a number, a boolean, a text, or an object with score, explanation and further sc
 
 The exit status is 1 if a program or an evaluator failed, or if a metric's aggregate over all datapoints does not meet its rule: --min and
 --max, else the metric's own threshold. Booleans count as 1 and 0, so that a metric whose threshold is true must be true everywhere
-unless --min says otherwise; texts must all be passing categories.`,
+unless --min says otherwise; texts must all be passing categories.
+
+With --local nothing needs to run: the command starts a server of its own on a port of 127.0.0.1 that the system chooses, and stops it
+at the end. All metrics work; judges find the keys of their providers in the environment, as a server does. SPANGROVE_SERVER and
+SPANGROVE_API_KEY do not count then. --data keeps what it stores, and a later evaluation finds earlier runs there; spangrove --data DIR
+shows it in a browser. One command at a time can have a folder.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evaluate(cmd, o) },
 	}
@@ -78,6 +85,7 @@ unless --min says otherwise; texts must all be passing categories.`,
 	flags.StringVar(&o.junit, "junit", "", "`FILE` that gets the result as JUnit XML: datapoints and metrics are test cases")
 	flags.StringVar(&o.markdown, "markdown", "", "`FILE` that gets a summary in Markdown")
 	aggregateFlag(cmd, &o.aggregate)
+	o.localChoice.flags(cmd)
 	return cmd
 }
 
@@ -105,6 +113,18 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return err
 	}
 	ctx := cmd.Context()
+	isLocal, err := o.wanted(cmd)
+	if err != nil {
+		return err
+	}
+	a.without = "evaluate without one with --local, "
+	if isLocal {
+		stop, err := a.startLocal(ctx, o.localChoice)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	p := program{line: o.command, timeout: o.each, env: []string{
 		"SPANGROVE_SERVER=" + a.api.Server(), "SPANGROVE_API_KEY=" + a.settings[settingKey].text, "SPANGROVE_RUN_ID=" + e.run,
 	}}

@@ -268,8 +268,12 @@ func problem(kind string, lines []string) *junitProblem {
 
 // junit has a suite of the datapoints, and one of the metrics over all of them.
 func (s *summary) junit() []byte {
+	server := s.api.Server()
+	if s.options.local {
+		server = "local" // its address means nothing any more
+	}
 	points := junitSuite{Name: s.result.Name, Time: strconv.FormatFloat(s.took.Seconds(), 'f', 3, 64),
-		Properties: []junitProperty{{"run_id", s.run}, {"dataset_id", s.result.DatasetID}, {"server", s.api.Server()}}}
+		Properties: []junitProperty{{"run_id", s.run}, {"dataset_id", s.result.DatasetID}, {"server", server}}}
 	for _, d := range s.result.Datapoints {
 		failures, broken := s.problems(d)
 		c := junitCase{Class: s.result.Name, Name: d.ID, Time: strconv.FormatFloat(d.Duration.Seconds(), 'f', 3, 64)}

@@ -85,7 +85,7 @@ func (a *app) failure(err error) *Failure {
 	if errors.As(err, &network) && network.Op == "dial" {
 		line := fmt.Sprintf("cannot reach %s: %s; ", a.api.Server(), cause(network))
 		if local(a.api.Server()) {
-			line += "start the server with spangrove, or "
+			line += "start the server with spangrove, " + a.without + "or "
 		}
 		return &Failure{line + another, ExitFailed}
 	}

@@ -25,7 +25,7 @@ func execute(t *testing.T, handle http.HandlerFunc, stdin string, args ...string
 	server := httptest.NewServer(handle)
 	defer server.Close()
 	root := &cobra.Command{Use: "spangrove", SilenceUsage: true, SilenceErrors: true}
-	Add(root)
+	Add(root, nil)
 	var out, errs bytes.Buffer
 	root.SetIn(strings.NewReader(stdin))
 	root.SetOut(&out)

@@ -95,7 +95,7 @@ func TestEveryOperationHasAVerb(t *testing.T) {
 		}
 	}
 	root := &cobra.Command{Use: "spangrove"}
-	Add(root)
+	Add(root, nil)
 	for id := range there {
 		if verbs[id] == "" {
 			t.Errorf("operation %s has no verb: add one, and name it in verbs", id)

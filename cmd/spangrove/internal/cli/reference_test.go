@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 		t.Fatalf("%s has no %q", page, begin)
 	}
 	root := &cobra.Command{Use: "spangrove"}
-	Add(root)
+	Add(root, nil)
 	want := reference(root)
 	if *update {
 		if err := os.WriteFile(page, []byte(written+begin+want), 0o644); err != nil {
