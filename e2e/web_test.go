@@ -104,6 +104,7 @@ func runPages(t *testing.T, srv *harness.Server, name string) {
 			"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
 			"SPANGROVE_WEB_SHOTS=" + os.Getenv("SPANGROVE_WEB_SHOTS"),
 			"SPANGROVE_E2E_BINARY=" + harness.Binary(t),
+			"SPANGROVE_BINARY=" + harness.Binary(t), // the command line, for flows that use it
 		},
 		serverEnv(srv)...,
 	)

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, experiments, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, charts, clock, columns, diverge, experiments, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema, casefile } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -900,4 +900,26 @@ test("what is wrong with a tool's schema is said", () => {
   assert.match(flaws({ type: "object", properties: { a: { type: "array" } }, required: ["b", "toString"] }).join(), /"b" is not among the properties.*"toString" is not.*properties\.a\.items: is missing/);
   assert.match(flaws({ type: "object", properties: { a: { enum: [] }, b: 7, c: { required: [1] } } }).join(), /a\.enum: must be an array.*properties\.b: must be an object.*c\.required: must be an array of names/);
   assert.equal(flaws({ type: "object", properties: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, 7])) }).length, 20);
+});
+
+test("a case file answers as a server would: trees, events digit for digit, previews, words and scores", () => {
+  const event = (id, more) => `{"event_id":"${id}","session_id":"s","event_name":"n ${id}",${more}}`;
+  const file = casefile.readCase([
+    `{"spangrove_case":1}`, `{"event":${event("s", `"inputs":{}`)}}`, `{"event":${event("a", `"inputs":{"n":9007199254740993},"outputs":{"t":"a \\"quote\\""},"metrics":{"m":1}`)}}`,
+    `{"event":{"event_id":"b","session_id":"other","event_name":"b","metrics":{"m":2}}}`,
+    `{"tree":{"session_id":"s","rows":[]},"session":"s"}`, `{"previews":{"a":{"input":"x"}}}`, `{"later":{}}`, `{"end":7}`, ``,
+  ].join("\n"));
+  const ask = (path, body) => { const text = casefile.answerOf(file, path, body); return text && JSON.parse(text); };
+  assert.deepEqual(ask("v1/sessions/s/tree?since=1"), { session_id: "s", rows: [] });
+  assert.equal(ask("v1/sessions/t/tree"), null);
+  assert.equal(casefile.answerOf(file, "v1/events/a/fields/inputs"), `{"n":9007199254740993}`);
+  assert.equal(ask("v1/events/a?children=none").event_name, "n a");
+  assert.equal(ask("v1/events/missing?children=none"), null);
+  assert.equal(ask("v1/metrics"), null);
+  assert.deepEqual(ask("v1/events/previews", { event_ids: ["a", "s"] }), { previews: { a: { input: "x" } } });
+  const found = (...filters) => ask("v1/events/search", { filters: [{ field: "session_id", operator: "is", value: "s" }, ...filters] }).events.map((e) => e.event_id);
+  assert.deepEqual(found({ field: "metrics", operator: "exists" }), ["a"]);
+  assert.deepEqual(found({ field: "text", operator: "contains", value: `a "quote"` }), ["a"]);
+  assert.deepEqual(found({ field: "source", operator: "is", value: "evaluator" }), []);
+  assert.equal(file.nameOf("s"), "n s");
 });

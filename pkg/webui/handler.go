@@ -60,6 +60,9 @@ func newHandler(dir fs.FS) (*Handler, error) {
 	h := &Handler{files: map[string]file{}}
 	sum := sha256.New()
 	for _, e := range entries { // sorted by name
+		if e.Name() == "case.js" || e.Name() == "case.css" {
+			continue // of files that this program writes (WriteCase); no page loads them
+		}
 		data, err := fs.ReadFile(dir, e.Name())
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ type evalOptions struct {
 	metrics, evaluators, least, most           []string
 	parallel                                   int
 	each                                       time.Duration
-	junit, markdown                            string
+	junit, markdown, save                      string
 	localChoice
 }
 
@@ -45,7 +46,7 @@ func (a *app) eval() *cobra.Command {
 			spangrove eval --dataset 65a1b2c3d4e5f60718293a4b --command 'python answer.py' --metric faithfulness --min faithfulness=0.9
 			spangrove eval --dataset cases.csv --command './answer' --evaluator 'exact=python exact.py' --against ` + exampleEvent + `
 			spangrove eval --dataset cases.jsonl --command './answer' --metric strict.yaml --junit eval.xml --markdown eval.md
-			spangrove eval --local --dataset cases.jsonl --command './answer' --metric exact_match`),
+			spangrove eval --local --dataset cases.jsonl --command './answer' --metric exact_match --save eval.case`),
 		Long: `The program is a command line of sh. It runs once for each datapoint, gets the datapoint's inputs as a JSON object on standard input,
 and prints its outputs as one JSON value. A datapoint whose program exits with another status than 0, prints no JSON or takes longer than
 --timeout-each has failed; the end of its standard error is shown. A program that ends takes what it started with it.
@@ -67,7 +68,8 @@ unless --min says otherwise; texts must all be passing categories.
 With --local nothing needs to run: the command starts a server of its own on a port of 127.0.0.1 that the system chooses, and stops it
 at the end. All metrics work; judges find the keys of their providers in the environment, as a server does. SPANGROVE_SERVER and
 SPANGROVE_API_KEY do not count then. --data keeps what it stores, and a later evaluation finds earlier runs there; spangrove --data DIR
-shows it in a browser. One command at a time can have a folder.`,
+shows it in a browser. One command at a time can have a folder. --save writes the run to a file, which spangrove case import puts into
+another server, and which --against takes.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evaluate(cmd, o) },
 	}
@@ -81,9 +83,10 @@ shows it in a browser. One command at a time can have a folder.`,
 	flags.StringArrayVar(&o.most, "max", nil, "`NAME=NUMBER`: what the metric must come to at most")
 	flags.IntVar(&o.parallel, "parallel", experiment.DefaultParallel, "how many datapoints at a time")
 	flags.DurationVar(&o.each, "timeout-each", 5*time.Minute, "how long the program, or an evaluator, may take for a datapoint; 0: any time")
-	flags.StringVar(&o.against, "against", "", "`ID` of an earlier run to compare with")
+	flags.StringVar(&o.against, "against", "", "`ID|FILE` of an earlier run to compare with: with --local also a file that --save has written")
 	flags.StringVar(&o.junit, "junit", "", "`FILE` that gets the result as JUnit XML: datapoints and metrics are test cases")
 	flags.StringVar(&o.markdown, "markdown", "", "`FILE` that gets a summary in Markdown")
+	flags.StringVar(&o.save, "save", "", "`FILE` that gets the run with all its sessions, for spangrove case import")
 	aggregateFlag(cmd, &o.aggregate)
 	o.localChoice.flags(cmd)
 	return cmd
@@ -125,6 +128,9 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		}
 		defer stop()
 	}
+	if e.options.against, err = a.earlier(cmd, o.against, isLocal); err != nil {
+		return err
+	}
 	p := program{line: o.command, timeout: o.each, env: []string{
 		"SPANGROVE_SERVER=" + a.api.Server(), "SPANGROVE_API_KEY=" + a.settings[settingKey].text, "SPANGROVE_RUN_ID=" + e.run,
 	}}
@@ -156,6 +162,24 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return err
 	}
 	return e.report(ctx)
+}
+
+// earlier returns the id of the run to compare with. One of a file is stored first.
+func (a *app) earlier(cmd *cobra.Command, name string, isLocal bool) (id string, err error) {
+	if _, err := os.Stat(name); name == "" || err != nil {
+		return name, nil //nolint:nilerr // it is no file, so it is an id
+	}
+	if !isLocal {
+		return "", usage("--against %s: a file is compared with by --local; for a server, spangrove case import it first and name its run", name)
+	}
+	c, err := a.loadCase(cmd, name)
+	if err == nil && len(c.runs) != 1 {
+		err = usage("--against %s: must hold one run, not %d", name, len(c.runs))
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.runs[0], nil
 }
 
 // around returns environment variables that tell a program where in the run it is.
@@ -279,6 +303,11 @@ func (e *evalRun) report(ctx context.Context) error {
 	if e.options.junit != "" {
 		if err := writeFile(e.options.junit, s.junit()); err != nil {
 			return err
+		}
+	}
+	if e.options.save != "" {
+		if _, err := e.saveCase(ctx, e.options.save, caseChoice{runs: []string{e.run}}); err != nil {
+			return after(err, "run %s is %s", e.run, e.result.Status)
 		}
 	}
 	if e.options.markdown != "" {

@@ -110,6 +110,15 @@ func build(dir string) (map[string][]byte, error) {
 	if _, err := bundle(files, beside); err != nil {
 		return nil, err
 	}
+	// The page of a case file is one script and one style sheet with its fonts, which load nothing.
+	alone := application
+	alone.Splitting, alone.Metafile, alone.Plugins = false, false, []api.Plugin{vendored(src)}
+	alone.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "case.tsx", OutputPath: "case"}, {InputPath: "css/case.css", OutputPath: "case"}}
+	alone.Loader = map[string]api.Loader{".woff2": api.LoaderDataURL}
+	alone.Banner = nil
+	if _, err := bundle(files, alone); err != nil {
+		return nil, err
+	}
 	for name, contents := range libraries {
 		_, err := bundle(files, api.BuildOptions{
 			AbsWorkingDir:     src,

@@ -1,6 +1,6 @@
 // Changes of sessions as they are stored: the server tells of them, and the page reads again. Where the stream cannot be had or has
 // broken, the page asks from time to time instead.
-import { url } from "./client.ts";
+import { offline, url } from "./client.ts";
 
 export interface Follow {
   /** The least time between two readings, in milliseconds. */
@@ -25,6 +25,7 @@ const retryRefused = 30_000;
  * all their pages share them.
  */
 export function follow(session: string, { gap, every, read, likely = true }: Follow): () => void {
+  if (offline.answer) return () => {};
   let source: EventSource | null = null;
   let streaming = false;
   let busy = false;

@@ -1,6 +1,6 @@
 // A session in six readings of one selection: tree, timeline, graph, trajectory, thread, transcript.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { call } from "../api/client.ts";
+import { call, offline } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
 import { searchFields } from "../api/search.ts";
 import type { Event, SearchSessionsAnswer, SessionSummary } from "../api/types.gen.ts";
@@ -185,7 +185,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
-      { id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
+      ...(offline.answer ? [] : [{ id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) }]),
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
     ]);
   }, [rows, tree, match]);
@@ -206,8 +206,8 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
         <span class="grow" />
         <input id="find-in-session" class="input" type="search" placeholder="Find in this session" aria-label="Find in this session" value={find} onInput={(e) => setParams({ find: e.currentTarget.value }, true)}
           onKeyDown={(e) => { if (e.key === "Escape" || e.key === "Enter") e.currentTarget.blur(); }} />
-        <a class="button" href={href(["compare"], { left: id })} title={`Compare with another session (${keysOf("compare")})`}>Compare</a>
-        <Copy plain text={location.href} label="Copy the link" />
+        {!offline.answer && <a class="button" href={href(["compare"], { left: id })} title={`Compare with another session (${keysOf("compare")})`}>Compare</a>}
+        {!offline.answer && <Copy plain text={location.href} label="Copy the link" />}
       </header>
       <div class="summary">
         <span title={format.time(tree.start)}>{format.time(tree.start).slice(0, 19)}</span>
@@ -442,10 +442,10 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
           {event.loading && <div class="progress" />}
           {event.error && !current ? <Problem error={event.error} retry={event.reload} /> : current ? (
             <>
-              <Annotate event={current} session={session} onChange={() => { forget(node.id); event.reload(); onChange(); }} />
+              {!offline.answer && <Annotate event={current} session={session} onChange={() => { forget(node.id); event.reload(); onChange(); }} />}
               <EventView event={current} judge={judge} field={(name, signal) => readField(current.event_id, name, signal)}
-                onFilter={(field, value, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value }) }))} />
-              <Comments key={node.id} event={node.id} onChange={() => forget(node.id)} />
+                {...(!offline.answer && { onFilter: (field: string, value: string, exclude: boolean) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value }) })) })} />
+              {!offline.answer && <Comments key={node.id} event={node.id} onChange={() => forget(node.id)} />}
             </>
           ) : null}
         </div>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { workerUrl } from "../app/workers.ts";
 
-interface Token {
+export interface Token {
   type: string;
   raw?: string;
   text?: string;
@@ -29,9 +29,17 @@ let nextId = 0;
 const waiting = new Map<number, (tokens: Token[] | null) => void>();
 const cache = new Map<string, Token[] | null>();
 
+/** What reads Markdown in a page that cannot have a worker; null elsewhere. */
+export const inPlace: { lex: ((text: string) => Token[] | null) | null } = { lex: null };
+
 function lex(text: string): Promise<Token[] | null> {
   const known = cache.get(text);
   if (known !== undefined) return Promise.resolve(known);
+  if (inPlace.lex) {
+    const tokens = inPlace.lex(text);
+    cache.set(text, tokens);
+    return Promise.resolve(tokens);
+  }
   if (!worker) {
     worker = new Worker(workerUrl("markdown.worker.js"), { type: "module" });
     worker.addEventListener("message", (event: MessageEvent<{ id: number; tokens: Token[] | null }>) => {

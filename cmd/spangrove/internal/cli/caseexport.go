@@ -1,0 +1,395 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+func (a *app) cases() *cobra.Command {
+	return noun("case", "Case files: sessions and runs in one file, to be handed on or kept", a.caseExport(), a.caseImport())
+}
+
+// caseChoice is what goes into a case file.
+type caseChoice struct {
+	sessions, runs []string
+	bare           bool // without payloads
+}
+
+func (a *app) caseExport() *cobra.Command {
+	var choice caseChoice
+	var out string
+	var overwrite bool
+	cmd := command("export [SESSION...]", "Write sessions and runs to a file", `
+		spangrove case export `+exampleEvent+` --file checkout.html
+		spangrove case export --run `+exampleEvent+` --file eval.case`, nil)
+	cmd.Long = `A file whose name ends in .html is a page that opens in a browser without a server and loads nothing: the page of a session in all
+readings, and for runs their datapoints with their scores. It holds at most 1000 sessions of up to 20,000 events, and 200 MB. Any other
+file is JSON lines, compressed with zstd, and has no bound. spangrove case import puts both into another server.
+
+The file has the sessions and the runs with all events of theirs, and the definitions of the metrics by which the results of the
+runs are read. The dataset of a run is not in it: its sessions have what results and comparisons need, the inputs, the ground truth and the id of each datapoint.`
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		choice.sessions = args
+		switch {
+		case out == "":
+			return usage("--file is missing: the file that is written")
+		case len(choice.sessions)+len(choice.runs) == 0:
+			return usage("there is nothing to write: name sessions, or runs with --run")
+		}
+		if _, err := os.Stat(out); err == nil && !overwrite {
+			return usage("%s already exists; replace it with --overwrite", out)
+		}
+		n, err := a.saveCase(cmd.Context(), out, choice)
+		if err != nil {
+			return err
+		}
+		var b rawjson.Builder
+		b.Int("events", int64(n))
+		b.String("file", out)
+		return a.changed(b.Bytes(), "wrote %d events to %s", n, out)
+	}
+	cmd.Flags().StringArrayVar(&choice.runs, "run", nil, "`ID` of a run; any number of them")
+	cmd.Flags().StringVarP(&out, "file", "f", "", "`FILE` that is written")
+	cmd.Flags().BoolVar(
+		&choice.bare, "without-payload", false, "leave out inputs, outputs, configuration, feedback and user properties; names, errors, metadata and scores stay",
+	)
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the file if it exists")
+	return cmd
+}
+
+// saveCase writes a case file, and returns how many events it has.
+func (a *app) saveCase(ctx context.Context, name string, choice caseChoice) (events int, err error) {
+	x := caseExport{app: a, choice: choice, seen: map[string]bool{}}
+	write := writeCase
+	if x.page = strings.EqualFold(filepath.Ext(name), ".html"); x.page {
+		write = writeCasePage
+	}
+	err = write(name, func(w *caseWriter) error { x.to = w; return x.run(ctx) })
+	return x.n, err
+}
+
+// caseExport is one on its way.
+type caseExport struct {
+	*app
+	choice caseChoice
+	to     *caseWriter
+	seen   map[string]bool // ids of events, where sessions and runs may overlap
+	n      int
+	page   bool
+}
+
+// Bounds of a page, and how many previews a request reads.
+const (
+	maxPageSessions = 1000
+	previewsPerCall = 200
+)
+
+func (x *caseExport) run(ctx context.Context) error {
+	if err := x.metrics(ctx); err != nil {
+		return err
+	}
+	for _, id := range x.choice.runs {
+		answer, err := x.call(ctx, get(path("runs", id)))
+		if err != nil {
+			return err
+		}
+		if err := x.to.add("run", rawjson.Get(answer, "evaluation")); err != nil {
+			return err
+		}
+	}
+	for _, id := range x.choice.runs {
+		if _, err := x.events(ctx, client.EventQuery{RunID: id}); err != nil {
+			return err
+		}
+	}
+	for _, id := range x.choice.sessions {
+		n, err := x.events(ctx, client.EventQuery{Filters: []client.Filter{{Field: "session_id", Operator: "is", Value: id}}})
+		if err == nil && n == 0 {
+			err = &Failure{fmt.Sprintf("there is no session %s", clean(id)), exitNotFound}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.page {
+		return x.pages(ctx)
+	}
+	return nil
+}
+
+// pages writes what the page of a case file shows in addition.
+func (x *caseExport) pages(ctx context.Context) error {
+	sessions := slices.Clone(x.choice.sessions)
+	for _, id := range x.choice.runs {
+		result, err := x.call(ctx, get(path("runs", id, "result")))
+		if err != nil {
+			return err
+		}
+		if err := x.to.add("result", result, "run_id", id); err != nil {
+			return err
+		}
+		for _, d := range rawjson.Array(rawjson.Get(result, "datapoints")) {
+			if id, ok := rawjson.Text(rawjson.Get(d, "session_id")); ok && !slices.Contains(sessions, id) {
+				sessions = append(sessions, id)
+			}
+		}
+	}
+	if len(sessions) > maxPageSessions {
+		return &Failure{
+			fmt.Sprintf("a page holds at most %d sessions, not %d; write a file that does not end in .html", maxPageSessions, len(sessions)), ExitFailed,
+		}
+	}
+	for _, id := range sessions {
+		tree, err := x.call(ctx, get(path("sessions", id, "tree")))
+		if err != nil {
+			return err
+		}
+		if string(rawjson.Get(tree, "truncated")) == "true" {
+			return &Failure{
+				fmt.Sprintf("session %s has too many events for a page; write a file that does not end in .html", clean(id)), ExitFailed,
+			}
+		}
+		// The answer calls a session by its id, also where an earlier one was asked for.
+		own, _ := rawjson.Text(rawjson.Get(tree, "session_id"))
+		if err := x.to.add("tree", tree, "session", own); err != nil {
+			return err
+		}
+	}
+	if x.choice.bare {
+		return nil
+	}
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(x.seen)), previewsPerCall) {
+		var b rawjson.Builder
+		b.Raw("event_ids", rawjson.AppendStrings(nil, ids))
+		r := post("/v1/events/previews", b.Bytes())
+		r.Repeatable = true
+		answer, err := x.call(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := x.to.add("previews", rawjson.Get(answer, "previews")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metrics writes the definitions of the project's metrics that the runs have scores of.
+func (x *caseExport) metrics(ctx context.Context) error {
+	if len(x.choice.runs) == 0 {
+		return nil
+	}
+	var names []string
+	for _, id := range x.choice.runs {
+		result, err := x.api.Runs.Result(ctx, id, client.RunRead{})
+		if err != nil {
+			return err
+		}
+		for i := range result.Metrics.Details {
+			names = append(names, result.Metrics.Details[i].MetricName)
+		}
+	}
+	for m, err := range x.api.Metrics.All(ctx, client.MetricQuery{}) {
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(names, m.Name) {
+			continue
+		}
+		text, err := json.Marshal(m.MetricDefinition)
+		if err == nil {
+			err = x.to.add("metric", text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events writes the events that a query chooses, each once.
+func (x *caseExport) events(ctx context.Context, q client.EventQuery) (n int, err error) {
+	q.Limit = exportPage
+	for text, err := range x.api.Events.AllRaw(ctx, q) {
+		if err != nil {
+			return n, err
+		}
+		n++
+		event, id := withoutPlace(text)
+		if x.seen[id] {
+			continue
+		}
+		x.seen[id] = true
+		if x.choice.bare {
+			event = withoutPayload(event)
+		}
+		if err := x.to.add("event", event); err != nil {
+			return n, err
+		}
+		x.n++
+	}
+	return n, nil
+}
+
+// payload has the members of an event that hold what people and models said, or how they were asked.
+var payload = map[string]bool{"inputs": true, "outputs": true, "config": true, "feedback": true, "user_properties": true}
+
+func withoutPayload(event json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	for name, value := range rawjson.Object(event) {
+		if !payload[name] {
+			b.Raw(name, value)
+		}
+	}
+	return b.Bytes()
+}
+
+func (a *app) caseImport() *cobra.Command {
+	cmd := command("import FILE...", "Store what case files have", `
+		spangrove case import checkout.case
+		spangrove case import eval.case main.case`, nil)
+	cmd.Long = `Sessions, events and runs keep their ids. What is stored already stays as it is, so a file can be imported again without harm: an
+event or a run of the same id, a metric of the same name. Metrics are not switched on for live traffic. The time of a run is that of its import.`
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var total caseCounts
+		for _, name := range args {
+			c, err := a.loadCase(cmd, name)
+			if err != nil {
+				return err
+			}
+			total.events += c.events
+			total.runs = append(total.runs, c.runs...)
+			total.metrics += c.metrics
+		}
+		var b rawjson.Builder
+		b.Int("events", int64(total.events))
+		b.Raw("runs", rawjson.AppendStrings(nil, total.runs))
+		b.Int("metrics", int64(total.metrics))
+		return a.changed(b.Bytes(), "imported %d events, %d runs and %d metrics", total.events, len(total.runs), total.metrics)
+	}
+	return cmd
+}
+
+// caseCounts are what a case file had: of metrics only those that were not there.
+type caseCounts struct {
+	events, metrics int
+	runs            []string // ids
+}
+
+// loadCase stores what a case file has.
+func (a *app) loadCase(cmd *cobra.Command, name string) (c caseCounts, err error) {
+	in, err := open(cmd, name)
+	if err != nil {
+		return c, err
+	}
+	defer in.Close()
+	ctx := cmd.Context()
+	i := &importing{app: a, name: name, format: bulkJSONL, bar: &progress{}}
+	err = readCase(name, in, func(l caseLine) error {
+		refused := func(err error) error { // names the line
+			var wrong *wrongLine
+			var e *client.Error
+			switch {
+			case errors.As(err, &wrong):
+				return usage("%s: line %d: %s: %s", name, l.n, l.kind, oneLine(wrong.text))
+			case errors.As(err, &e) && e.Status == 400:
+				return usage("%s: line %d: %s: %s", name, l.n, l.kind, oneLine(e.Message))
+			}
+			return err
+		}
+		switch l.kind {
+		case "event":
+			c.events++
+			return refused(i.add(ctx, l.value, l.n))
+		case "run":
+			id, err := a.loadRun(ctx, l.value)
+			if err == nil {
+				c.runs = append(c.runs, id)
+			}
+			return refused(err)
+		case "metric":
+			made, err := a.loadMetric(ctx, l.value)
+			if made {
+				c.metrics++
+			}
+			return refused(err)
+		case "tree", "previews", "result": // for the page alone
+			return nil
+		}
+		return usage("%s: line %d: has %.40q, which this program does not know", name, l.n, l.kind)
+	})
+	if err == nil {
+		err = i.flush(ctx)
+	}
+	if i.sent == 0 {
+		return c, err
+	}
+	return c, after(err, "imported %d events of %s", i.sent, name)
+}
+
+// loadRun creates a run under its id, unless there is one.
+func (a *app) loadRun(ctx context.Context, text json.RawMessage) (id string, err error) {
+	id, _ = rawjson.Text(rawjson.Get(text, "run_id"))
+	if id == "" {
+		return "", &wrongLine{"run_id is missing"}
+	}
+	switch _, err := a.call(ctx, get(path("runs", id))); {
+	case err == nil:
+		return id, nil
+	case !notFound(err):
+		return "", err
+	}
+	var b rawjson.Builder
+	for member, value := range rawjson.Object(text) {
+		if slices.Contains(runMembers, member) && string(value) != "null" {
+			b.Raw(member, value)
+		}
+	}
+	r := post("/v1/runs", b.Bytes())
+	r.Repeatable = true // its id is given
+	_, err = a.call(ctx, r)
+	return id, err
+}
+
+// runMembers are those of a run that a new one can be given.
+var runMembers = []string{"run_id", "name", "description", "status", "dataset_id", "event_ids", "session_ids", "datapoint_ids", "metadata", "results",
+	"configuration", "passing_ranges", "evaluators"}
+
+// loadMetric creates a metric, unless there is one of its name.
+func (a *app) loadMetric(ctx context.Context, text json.RawMessage) (made bool, err error) {
+	name, _ := rawjson.Text(rawjson.Get(text, "name"))
+	for m, err := range a.api.Metrics.All(ctx, client.MetricQuery{}) {
+		if err != nil {
+			return false, err
+		}
+		if m.Name == name {
+			return false, nil
+		}
+	}
+	var b rawjson.Builder
+	for member, value := range rawjson.Object(text) {
+		if member != "enabled_in_prod" {
+			b.Raw(member, value)
+		}
+	}
+	b.Bool("enabled_in_prod", false)
+	_, err = a.call(ctx, post("/v1/metrics", b.Bytes()))
+	return err == nil, err
+}
+
+func notFound(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Status == 404
+}
