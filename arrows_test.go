@@ -15,14 +15,14 @@ const module = "github.com/spangrove/spangrove/"
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
 	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
-	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/experiment", "pkg/tracer", "pkg/webui", "nouns"},
+	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/mcpserver", "pkg/experiment", "pkg/tracer", "pkg/webui", "nouns"},
 	"receiver/spangrovereceiver":  {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
 	"processor/evaluateprocessor": {"pkg/evaluate", "pkg/otlpmap", "pkg/spancodec", "pkg/wire", "pkg/query", "pkg/mount", "nouns"},
 	"processor/scrubprocessor":    {"pkg/scrub", "pkg/otlpmap", "pkg/spancodec", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
-	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
+	"extension/apiextension":      {"pkg/ingress", "pkg/limit", "pkg/httpapi", "pkg/mcpserver", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
 	"extension/evaluateextension": {"pkg/alerting", "pkg/egress", "pkg/seal", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
@@ -67,6 +67,7 @@ var allowed = map[string][]string{
 	"pkg/webui/internal/bundle":       {},
 	"pkg/webui/internal/apitypes":     {},
 	"pkg/client":                      {},
+	"pkg/mcpserver":                   {"pkg/client"},
 	"pkg/tracer":                      {"pkg/client", "nouns"},
 	"pkg/experiment":                  {"pkg/client", "pkg/tracer"},
 	"pkg/event":                       {"pkg/fault", "pkg/rawjson"},
