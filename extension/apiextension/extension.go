@@ -136,7 +136,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		Refusals: e.refusals, Listeners: e.listeners.list, MaxBody: e.cfg.HTTP.MaxRequestBodySize,
 		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
 	})
-	if err := e.serveAPI(api.Routes()); err != nil {
+	if err := e.serveAPI(api.Routes(), auth != nil); err != nil {
 		return err
 	}
 	server, err := e.newServer(ctx, host, e.handler(auth))
@@ -165,15 +165,16 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// serveAPI mounts the API's own routes, unless an earlier Start has.
-func (e *apiExtension) serveAPI(routes []httpapi.Route) error {
+// serveAPI mounts the API's own routes, unless an earlier Start has, and the Model Context Protocol over them.
+func (e *apiExtension) serveAPI(routes []httpapi.Route, hasKeys bool) error {
 	for _, route := range routes {
 		e.router.Unmount(route.Pattern())
 		if err := e.router.Mount(route.Pattern(), route.Handler); err != nil {
 			return fmt.Errorf("serve %s: %w", route.Pattern(), err)
 		}
 	}
-	return nil
+	e.router.Unmount(mcpPath)
+	return e.router.Mount(mcpPath, e.newMCP(hasKeys))
 }
 
 // newServer returns the server without the authentication and decompression of its own: those answer

@@ -1,0 +1,84 @@
+package apiextension
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+)
+
+const (
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	callTree   = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"session_tree","arguments":{"session_id":"33333333-3333-4333-8333-333333333333","since":"x"}}}`
+)
+
+// askMCP sends a message of the Model Context Protocol.
+func askMCP(t *testing.T, url, key, body string, headers ...string) answer {
+	t.Helper()
+	headers = append([]string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, headers...)
+	return call(t, "POST", url+mcpPath, key, strings.NewReader(body), headers...)
+}
+
+func TestMCP(t *testing.T) {
+	_, url := serve(t, func(c *Config) {
+		c.HTTP.CORS = configoptional.Some(confighttp.CORSConfig{AllowedOrigins: []string{"https://*.friend.example"}})
+	})
+	for _, tt := range []struct {
+		name, key, body string
+		headers         []string
+		status          int
+		want            string
+	}{
+		{"a client", "good", initialize, nil, 200, `"serverInfo":{"name":"spangrove"`},
+		{"no key", "", initialize, nil, 401, `"errorCode":"UNAUTHORIZED"`},
+		{"a wrong key", "bad", initialize, nil, 401, `"errorCode":"UNAUTHORIZED"`},
+		{"arguments that are unknown", "good", callTree, nil, 200, `unexpected additional properties`},
+		{"the page of another site", "good", initialize, []string{"Origin", "https://evil.example"}, 403, "the page of another site sent this request"},
+		{"an opaque origin", "good", initialize, []string{"Origin", "null"}, 403, "the page of another site sent this request"},
+		{"a page of this server", "good", initialize, []string{"Origin", url}, 200, "serverInfo"},
+		{"an origin that CORS allows", "good", initialize, []string{"Origin", "https://one.friend.example"}, 200, "serverInfo"},
+		{"an origin that looks like one", "good", initialize, []string{"Origin", "https://friend.example.evil.example"}, 403, "another site"},
+		{"a batch", "good", "[" + initialize + "]", nil, 400, "one message, not an array"},
+		{"a large message", "good", `{"x":"` + strings.Repeat("x", maxMCPBody) + `"}`, nil, 413, "the message is larger than 4194304 bytes"},
+		{"no JSON", "good", "{", nil, 400, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := askMCP(t, url, tt.key, tt.body, tt.headers...)
+			if got.status != tt.status || !strings.Contains(got.body, tt.want) {
+				t.Errorf("%d %.300s, want %d %s", got.status, got.body, tt.status, tt.want)
+			}
+		})
+	}
+	got := call(t, "GET", url+mcpPath, "good", nil)
+	if got.status != 405 || got.header.Get("Allow") != "POST" || !strings.Contains(got.body, "GET is not possible here; try POST") {
+		t.Errorf("GET: %d %s", got.status, got.body)
+	}
+}
+
+// A server without keys answers loopback under its own names alone: a page could have another name lead here.
+func TestMCPWithoutKeys(t *testing.T) {
+	_, url := serve(t, func(c *Config) { c.HTTP.Auth = configoptional.None[confighttp.AuthConfig]() })
+	for host, status := range map[string]int{"": 200, "localhost:7420": 200, "[::1]:7420": 200, "evil.example:7420": 403, "127.0.0.1.evil.example": 403} {
+		r, err := http.NewRequestWithContext(context.Background(), "POST", url+mcpPath, strings.NewReader(initialize))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if host != "" {
+			r.Header.Set("Origin", "http://"+host)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != status {
+			t.Errorf("host %q: %d, want %d", host, res.StatusCode, status)
+		}
+	}
+}
