@@ -76,7 +76,7 @@ func TestHealth(t *testing.T) {
 			t.Setenv("SPANGROVE_SERVER", tt.server)
 			var told bytes.Buffer
 			root := &cobra.Command{Use: "spangrove", SilenceUsage: true, SilenceErrors: true}
-			Add(root)
+			Add(root, nil)
 			root.SetArgs(append([]string{"health"}, tt.args...))
 			root.SetErr(&told)
 			err := root.ExecuteContext(t.Context())
