@@ -9,7 +9,9 @@ require (
 	github.com/google/licenseclassifier/v2 v2.0.0
 	github.com/google/uuid v1.6.0
 	github.com/goreleaser/nfpm/v2 v2.43.4
+	github.com/in-toto/attestation v1.2.0
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+	google.golang.org/protobuf v1.36.11
 )
 
 require (
