@@ -139,11 +139,13 @@ var methods = map[string]string{
 	"deleteProvider": "Providers.Delete",
 	"runPlayground":  "Playground.Run",
 
-	"listCharts":         "Charts.List",
-	"createChart":        "Charts.Create",
-	"getChart":           "Charts.Get",
-	"updateChart":        "Charts.Update",
-	"deleteChart":        "Charts.Delete",
+	"listCharts":     "Charts.List",
+	"createChart":    "Charts.Create",
+	"getChart":       "Charts.Get",
+	"updateChart":    "Charts.Update",
+	"deleteChart":    "Charts.Delete",
+	"exportSessions": "Sessions.Export",
+
 	"listDashboards":     "Dashboards.List",
 	"createDashboard":    "Dashboards.Create",
 	"getDashboard":       "Dashboards.Get",
@@ -356,7 +358,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"dashboards", useDashboards}, {"alerts", useAlerts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"dashboards", useDashboards}, {"export", useExport}, {"alerts", useAlerts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

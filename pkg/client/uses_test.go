@@ -936,3 +936,28 @@ func useOTLP(t *testing.T, c *client.Client) {
 		}
 	}
 }
+
+// text reads a file to its end.
+func text(t *testing.T, file io.ReadCloser) string {
+	t.Helper()
+	all := must(io.ReadAll(file))(t)
+	check(t, file.Close())
+	return string(all)
+}
+
+func useExport(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	source := []client.Filter{{Field: "source", Operator: client.Is, Value: "a file"}}
+	id := uuid.NewString()
+	_, err := c.Sessions.AddEvents(ctx, id, []client.EventInput{
+		{EventType: client.EventTool, EventName: "a", Source: "a file", StartTime: 1767355200000}, {EventType: client.EventModel, EventName: "=b", Source: "a file", StartTime: 1767355201000},
+	})
+	check(t, err)
+	q := client.EventSearch{EventQuery: client.EventQuery{Filters: append(source, client.Filter{Field: "event_type", Operator: client.IsNot, Value: "session"})}, Ascending: true}
+	equal(t, "CSV", text(t, must(c.Events.ExportFile(ctx, q, client.File{Format: client.FormatCSV, Columns: []string{"event_name", "event_type"}}))(t)), "event_name,event_type\r\na,tool\r\n'=b,model\r\n")
+	equal(t, "JSON lines", strings.Count(text(t, must(c.Events.ExportFile(ctx, q, client.File{}))(t)), "\n"), 2)
+	equal(t, "sessions", text(t, must(c.Sessions.Export(ctx, client.SessionQuery{Filters: source}, client.File{Columns: []string{"session_id", "num_events"}}))(t)),
+		`{"session_id":"`+id+`","num_events":2}`+"\n")
+	_, err = c.Events.ExportFile(ctx, q, client.File{Columns: []string{"nope"}})
+	equal(t, "an unknown column", status(err), http.StatusBadRequest)
+}

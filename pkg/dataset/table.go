@@ -1,9 +1,6 @@
 package dataset
 
 import (
-	"encoding/json"
-	"strings"
-
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -43,7 +40,7 @@ func (t *Table) AppendHead(dst []byte) []byte {
 	dst = append(dst, "id"...)
 	for i, part := range keyedParts {
 		for _, key := range t.keys[i] {
-			dst = appendCell(append(dst, ','), part+"."+key)
+			dst = rawjson.AppendCSVText(append(dst, ','), part+"."+key)
 		}
 	}
 	if t.history {
@@ -58,37 +55,14 @@ func (t *Table) AppendRow(dst []byte, p *Datapoint) []byte {
 	for i, part := range keyedParts {
 		members := membersOf(p.part(part))
 		for _, key := range t.keys[i] {
-			dst = appendValue(append(dst, ','), members[key])
+			dst = rawjson.AppendCSV(append(dst, ','), members[key])
 		}
 	}
 	if t.history {
 		dst = append(dst, ',')
 		if len(p.History) > len("[]") {
-			dst = appendValue(dst, p.History)
+			dst = rawjson.AppendCSV(dst, p.History)
 		}
 	}
 	return append(dst, "\r\n"...)
-}
-
-func appendValue(dst []byte, raw json.RawMessage) []byte {
-	if raw == nil {
-		return dst
-	}
-	if _, isNumber := rawjson.Number(raw); isNumber {
-		return append(dst, raw...) // as it stands, also with a minus
-	}
-	return appendCell(dst, textOf(raw))
-}
-
-// appendCell appends one cell. A text that begins like a formula gets an apostrophe before it, which spreadsheets do not show.
-func appendCell(dst []byte, text string) []byte {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		text = "'" + text
-	}
-	if !strings.ContainsAny(text, ",\"\r\n") {
-		return append(dst, text...)
-	}
-	dst = append(dst, '"')
-	dst = append(dst, strings.ReplaceAll(text, `"`, `""`)...)
-	return append(dst, '"')
 }

@@ -25,10 +25,32 @@ func (s *Server) searchEvents(c *call) error {
 	return s.searchBody(c, query.OrderedPages)
 }
 
-// exportEvents serves a search in which a limit over the highest means the highest: older clients
-// ask for more.
+// exportEvents streams all events that match as a file, if a format is asked for. Without one it serves a search in which a limit over the highest means the
+// highest: older clients ask for more.
 func (s *Server) exportEvents(c *call) error {
-	return s.searchBody(c, query.ExportPages)
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	object, _, err := wire.DecodeObject(body)
+	if err != nil {
+		return err
+	}
+	if rawjson.Null(rawjson.Get(object, "format")) {
+		return s.search(c, object, query.ExportPages)
+	}
+	in, err := wire.DecodeEventExport(object, s.Now())
+	if err != nil {
+		return err
+	}
+	in.Events.Filters = query.InProject(in.Events.Filters, c.project)
+	return c.export(&in.ExportFile, "events", func(out *wire.Stream) (more bool, err error) {
+		set, err := s.Store.Search(c.ctx(), c.project.ID, in.Events)
+		if err != nil {
+			return false, err
+		}
+		return in.WriteEvents(c.ctx(), out, set, &c.project)
+	})
 }
 
 func (s *Server) searchBody(c *call, pages query.PageRule) error {

@@ -200,7 +200,7 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 			w := httptest.NewRecorder()
 			body := strings.NewReader(valid)
 			switch r.Operation { // whose types are others
-			case "createDataset", "searchEvents", "exportEvents", "searchOTLP", "searchSessions":
+			case "createDataset", "searchEvents", "exportEvents", "searchOTLP", "searchSessions", "exportSessions":
 				body = strings.NewReader(`{}`)
 			case "listEventValues":
 				body = strings.NewReader(`{"field":"event_name"}`)

@@ -199,6 +199,7 @@ type apiOperation struct {
 var operations = []apiOperation{
 	{"getSession", http.MethodGet, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeRead, (*Server).getSession},
 	{"searchSessions", http.MethodPost, []string{"/sessions/search"}, project.ScopeRead, (*Server).searchSessions},
+	{"exportSessions", http.MethodPost, []string{"/sessions/export"}, project.ScopeRead, (*Server).exportSessions},
 	{"getSessionOTLP", http.MethodGet, []string{"/sessions/{id}/otlp", "/session/{id}/otlp"}, project.ScopeRead, (*Server).getSessionOTLP},
 	{"deleteSession", http.MethodDelete, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeFull, (*Server).deleteSession},
 	{"listEvents", http.MethodGet, []string{"/events"}, project.ScopeRead, (*Server).listEvents},

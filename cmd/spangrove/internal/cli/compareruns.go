@@ -368,6 +368,9 @@ func (a *app) rowsAsCSV(ctx context.Context, body json.RawMessage, limit int) er
 					header = append(header, name+" "+key)
 				}
 			}
+			for i := range header {
+				header[i] = rawjson.CSVText(header[i])
+			}
 			if err := w.Write(header); err != nil {
 				return err
 			}
@@ -384,16 +387,16 @@ func (a *app) rowsAsCSV(ctx context.Context, body json.RawMessage, limit int) er
 }
 
 func csvRow(row *client.ComparedRow, keys []string) []string {
-	out := []string{row.ID, row.Input, row.Expected}
+	out := []string{rawjson.CSVText(row.ID), rawjson.CSVText(row.Input), rawjson.CSVText(row.Expected)}
 	for _, cell := range row.Cells {
 		if cell == nil {
 			cell = &client.ComparedCell{}
 		}
-		out = append(out, cell.SessionID, cell.Output, cell.Error)
+		out = append(out, cell.SessionID, rawjson.CSVText(cell.Output), rawjson.CSVText(cell.Error))
 		for _, key := range keys {
 			text := ""
 			if score, ok := cell.Scores[key]; ok {
-				text = fmt.Sprint(score.Value)
+				text = rawjson.CSVText(fmt.Sprint(score.Value))
 				if f, isNumber := score.Value.(float64); isNumber {
 					text = strconv.FormatFloat(f, 'f', -1, 64)
 				}

@@ -30,19 +30,25 @@ func (a *app) eventExport() *cobra.Command {
 	var choice eventChoice
 	var format string
 	var resume, overwrite bool
+	var file fileChoice
 	cmd := command("export FILE", "Write events to a file, - for standard output", `
 		spangrove events export events.jsonl
 		spangrove events export events.jsonl --resume
 		spangrove events export - --filter 'metadata.cost > 0.5' --since 7d | gzip > costly.jsonl.gz
-		spangrove events export spans.jsonl --format otlp`, nil)
+		spangrove events export spans.jsonl --format otlp
+		spangrove events export costs.csv --csv --columns event_name,config.model,metadata.cost --since 30d`, nil)
 	cmd.Long = "Events are written newest first, sessions among them, each with all its fields but those that say in which project it is. " +
 		"spangrove events import makes equal events of them, in any project of any server. " +
 		"Events that come in meanwhile do not disturb: each that was there at the beginning and is not deleted is written once.\n\n" +
 		"An export that was interrupted goes on with --resume and the same flags: a line that was not finished is cut off, and what begins after " +
-		"the last event in the file follows. What came in later, with a start before the beginning of the export, is not in it."
+		"the last event in the file follows. What came in later, with a start before the beginning of the export, is not in it.\n\n" +
+		"With --columns, --csv or --sort the server writes the file, which cannot be resumed: a line has a member or a cell for each column."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkBulk(format); err != nil {
 			return err
+		}
+		if file.chosen() {
+			return a.exportColumns(cmd, args[0], &choice, &file, format, resume, overwrite)
 		}
 		if resume && overwrite {
 			return usage("--resume and --overwrite do not go together")
@@ -74,6 +80,7 @@ func (a *app) eventExport() *cobra.Command {
 	}
 	choice.flags(cmd)
 	bulkFlag(cmd, &format)
+	file.flags(cmd, eventSorts)
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on with a file that an interrupted export has left")
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the file if it exists")
 	return cmd

@@ -25,6 +25,7 @@ func (a *app) sessions() *cobra.Command {
 			func(id string) client.Request { return get(path("sessions", id)) }),
 		a.purger("delete ID...", "sessions with all their events", `spangrove sessions delete `+exampleEvent+` --yes`,
 			func(id string) client.Request { return del(path("sessions", id)) }),
+		a.sessionExport(),
 	)
 }
 
