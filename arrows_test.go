@@ -82,6 +82,7 @@ var allowed = map[string][]string{
 	"pkg/view":                        {"pkg/fault", "pkg/rawjson"},
 	"pkg/comment":                     {"pkg/fault", "pkg/rawjson"},
 	"pkg/dashboard":                   {"pkg/fault", "pkg/rawjson"},
+	"pkg/deletion":                    {"pkg/fault"},
 	"pkg/alert":                       {"pkg/fault", "pkg/rawjson"},
 	"pkg/configuration":               {"pkg/fault", "pkg/rawjson"},
 	"pkg/dataset":                     {"pkg/fault", "pkg/rawjson"},
@@ -98,7 +99,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/status", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/status", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/deletion", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

@@ -33,6 +33,9 @@ const (
 	AlertTest     = "alert.test"
 
 	SessionDelete       = "session.delete"
+	SessionsDelete      = "session.delete_matching" // the target is the deletion
+	EventsDelete        = "event.delete_matching"   // as of SessionsDelete
+	DeletionCancel      = "deletion.cancel"
 	EventDelete         = "event.delete"
 	DatasetDelete       = "dataset.delete"
 	DatasetRemove       = "dataset.remove_datapoint"
@@ -55,10 +58,10 @@ const (
 func Actions() []string {
 	return []string{
 		AlertCreate, AlertDelete, AlertTest, AlertUpdate,
-		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
+		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, DeletionCancel, EventDelete, EventsDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, PlaygroundRun, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,
-		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
+		SampleDelete, SessionDelete, SessionsDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }
 

@@ -27,6 +27,7 @@ type Client struct {
 	Views          *ViewService
 	Comments       *CommentService
 	Dashboards     *DashboardService
+	Deletions      *DeletionService
 	Alerts         *AlertService
 	Queues         *QueueService
 	Projects       *ProjectService
@@ -173,6 +174,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Views = &ViewService{c}
 	c.Comments = &CommentService{c}
 	c.Dashboards = &DashboardService{c}
+	c.Deletions = &DeletionService{c}
 	c.Alerts = &AlertService{c}
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}

@@ -961,3 +961,33 @@ func useExport(t *testing.T, c *client.Client) {
 	_, err = c.Events.ExportFile(ctx, q, client.File{Columns: []string{"nope"}})
 	equal(t, "an unknown column", status(err), http.StatusBadRequest)
 }
+
+func useDeletions(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	source := client.Filter{Field: "source", Operator: client.Is, Value: "deleted at once"}
+	for range 3 {
+		_, err := c.Sessions.AddEvents(ctx, uuid.NewString(), []client.EventInput{{EventType: client.EventTool, EventName: "a", Source: "deleted at once"}, {EventType: client.EventModel, EventName: "b", Source: "deleted at once"}})
+		check(t, err)
+	}
+	events := client.EventQuery{Filters: []client.Filter{source, {Field: "event_name", Operator: client.Is, Value: "a"}}}
+	n := must(c.Events.CountMatching(ctx, events))(t)
+	equal(t, "events, and the session events that are named after them", *n, client.Matching{Events: 3, SessionEvents: 3})
+	_, err := c.Events.DeleteMatching(ctx, events, &client.Matching{Events: 2})
+	equal(t, "more than expected", status(err), http.StatusConflict)
+	d := must(c.Events.DeleteMatching(ctx, events, n))(t)
+	for !d.Ended() {
+		d = must(c.Deletions.Get(ctx, d.ID))(t)
+	}
+	equal(t, "deleted", d.DeletedEvents, 3)
+	sessions := client.SessionQuery{Filters: []client.Filter{source}}
+	n = must(c.Sessions.CountMatching(ctx, sessions))(t)
+	equal(t, "sessions", *n, client.Matching{Sessions: 3, Events: 6})
+	d = must(c.Sessions.DeleteMatching(ctx, sessions, n))(t)
+	for !d.Ended() {
+		d = must(c.Deletions.Get(ctx, d.ID))(t)
+	}
+	equal(t, "deleted", []int64{d.DeletedSessions, d.DeletedEvents, d.KeptSessions}, []int64{3, 6, 0})
+	equal(t, "listed", len(collect(t, c.Deletions.All(ctx))) >= 2, true)
+	_, err = c.Deletions.Cancel(ctx, d.ID)
+	equal(t, "cancelled after its end", status(err), http.StatusConflict)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -26,6 +27,7 @@ type call struct {
 	dialect wire.Dialect
 	read    func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	release func() // nil: no body was read
+	counted bool   // nothing was to be changed, only counted: the audit log has no entry
 	target  string // what the audit log calls it, where only the handler knows
 }
 
@@ -49,7 +51,7 @@ func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 		if err == nil {
 			err = op.handle(s, c)
 		}
-		if isAudited {
+		if isAudited && !c.counted {
 			s.record(&op, &rule, c, start, err)
 		}
 		if err == nil {
@@ -68,6 +70,9 @@ func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 
 // stores reports whether the operation may add to what the caller's project has stored.
 func (op *apiOperation) stores() bool {
+	if slices.ContainsFunc(deletionOperations, func(d apiOperation) bool { return d.id == op.id }) {
+		return false // who is over the limit needs them
+	}
 	writes := op.scope == project.ScopeIngest || op.scope == project.ScopeFull
 	return writes && (op.method == http.MethodPost || op.method == http.MethodPut || op.method == http.MethodPatch)
 }

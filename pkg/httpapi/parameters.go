@@ -41,6 +41,7 @@ var parameters = map[string][]string{
 	"listDatapoints":            {"datapoint_ids", "dataset_name", "limit", "page"},
 	"listDatasetRows":           {"cursor", "field", "limit", "text", "value", "version"},
 	"listDatasetVersions":       {"limit", "page"},
+	"listDeletions":             {"limit", "page"},
 	"listDatasets":              {"dataset_id", "ids", "include_datapoints", "limit", "name", "page", "type", "version"},
 	"listEvaluations":           {"backfill_id", "before", "event_id", "failure", "id", "limit", "metric_id", "state"},
 	"listEvents":                {"dateRange", "evaluation_id", "filters", "ignore_order", "limit", "page", "projections"},

@@ -108,7 +108,7 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 // resourceOperations are those of all nouns except events and sessions.
 var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
-	toolOperations, providerOperations, chartOperations, viewOperations, alertOperations, commentOperations, dashboardOperations, queueOperations, runOperations, schemaOperations,
+	toolOperations, providerOperations, chartOperations, viewOperations, alertOperations, commentOperations, dashboardOperations, deletionOperations, queueOperations, runOperations, schemaOperations,
 	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, indexOperations, auditOperations,
 	refusalOperations, sampleOperations, playgroundOperations,
 )

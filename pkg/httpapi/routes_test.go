@@ -202,6 +202,10 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 			switch r.Operation { // whose types are others
 			case "createDataset", "searchEvents", "exportEvents", "searchOTLP", "searchSessions", "exportSessions":
 				body = strings.NewReader(`{}`)
+			case "deleteEvents":
+				body = strings.NewReader(`{"expected_events":1}`)
+			case "deleteSessions":
+				body = strings.NewReader(`{"expected_events":1,"expected_sessions":1}`)
 			case "listEventValues":
 				body = strings.NewReader(`{"field":"event_name"}`)
 			case "createChart", "updateChart":
@@ -375,7 +379,7 @@ func TestDocsListEveryRoute(t *testing.T) {
 // Whatever deletes, whatever changes keys, providers, alerts, projects, limits and rules of retention, and whatever asks a model for a person, has an entry in the audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers|/alerts)(/\{\w+\})?(/test)?$|^(/v1)?/playground/run$`)
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers|/alerts)(/\{\w+\})?(/test)?$|^(/v1)?/playground/run$|^(/v1)?/(events|sessions)/delete$|^(/v1)?/deletions/\{\w+\}/cancel$`)
 	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)

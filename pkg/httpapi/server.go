@@ -94,6 +94,7 @@ type Store interface {
 	Alerts
 	Comments
 	Dashboards
+	Deletions
 	Queues
 	Runs
 	RunScores

@@ -65,6 +65,15 @@ func isText(field, operator, value string) Filter {
 	return mustFilter(field, operator, rawjson.AppendString(nil, value))
 }
 
+// OfSessionEvents adds to filters that an event is a session's own, or that it is not.
+func OfSessionEvents(filters []Filter, own bool) []Filter {
+	operator := "is not"
+	if own {
+		operator = "is"
+	}
+	return append(slices.Clone(filters), isText("event_type", operator, string(event.TypeSession)))
+}
+
 // AsksForSessions reports whether filters are for sessions alone. An alternative is if each of its lists is.
 func AsksForSessions(filters []Filter) bool {
 	return slices.ContainsFunc(filters, func(f Filter) bool {

@@ -13,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dashboard"
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/deletion"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -44,6 +45,7 @@ type ResourceStore interface {
 	ToolStore
 	ViewStore
 	DashboardStore
+	DeletionStore
 }
 
 // AlertStore holds alerts with their history.
@@ -348,4 +350,17 @@ type DashboardStore interface {
 	Dashboard(ctx context.Context, projectID int64, id string) (dashboard.Dashboard, error)
 	UpdateDashboard(ctx context.Context, projectID int64, u dashboard.Update) (d dashboard.Dashboard, err error)
 	DeleteDashboard(ctx context.Context, projectID int64, id string) error
+}
+
+// DeletionStore deletes all that searches find.
+type DeletionStore interface {
+	// See httpapi.Deletions.
+	CountEventDeletion(ctx context.Context, projectID int64, q query.Search) (deletion.Count, error)
+	CountSessionDeletion(ctx context.Context, projectID int64, q query.SessionSearch) (deletion.Count, error)
+	DeleteEvents(ctx context.Context, projectID int64, q query.Search, seen deletion.Count) (d deletion.Deletion, done <-chan struct{}, err error)
+	DeleteSessions(ctx context.Context, projectID int64, q query.SessionSearch, seen deletion.Count) (d deletion.Deletion, done <-chan struct{}, err error)
+	FindDeletions(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
+	LoadDeletions(ctx context.Context, projectID int64, ids []string) ([]deletion.Deletion, error)
+	Deletion(ctx context.Context, projectID int64, id string) (deletion.Deletion, error)
+	CancelDeletion(ctx context.Context, projectID int64, id string) (deletion.Deletion, error)
 }

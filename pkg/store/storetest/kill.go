@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spangrove/spangrove/pkg/deletion"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -45,6 +46,8 @@ func Churn(t *testing.T, place Place, seed uint64, ready func()) {
 	go e.forever(func() error { return e.s.Pack(e.ctx) })
 	retention := rand.New(rand.NewPCG(seed, 7))
 	go e.forever(func() error { return e.churnRetention(retention) })
+	deletions := rand.New(rand.NewPCG(seed, 10))
+	go e.forever(func() error { return e.churnDeletions(deletions) })
 	ready()
 	for {
 		r.change()
@@ -80,11 +83,31 @@ func (e *env) churnRetention(r *rand.Rand) error {
 	return e.s.Retain(e.ctx)
 }
 
+// churnDeletions deletes a random part of all events or sessions.
+func (e *env) churnDeletions(r *rand.Rand) error {
+	from := noon + r.Float64()*killDay*dayMillis
+	to := from + dayMillis/50
+	all := deletion.Count{Sessions: deletion.Max, Events: deletion.Max}
+	var done <-chan struct{}
+	var err error
+	if r.IntN(3) == 0 {
+		_, done, err = e.s.DeleteSessions(e.ctx, e.project, query.SessionSearch{From: &from, To: &to}, all)
+	} else {
+		_, done, err = e.s.DeleteEvents(e.ctx, e.project, query.Search{From: &from, To: &to}, all)
+	}
+	if err == nil {
+		<-done
+	}
+	return err
+}
+
 // CompareAnswers compares answers of segments with those of rows in what killed processes have left: as it is, once all is sealed, and
 // while the index is built anew.
 func CompareAnswers(t *testing.T, place Place, seed uint64) {
 	place.Exec(t, `DELETE FROM setting WHERE name = 'retention_lease'`) // which the killed process would keep for two minutes
+	place.Exec(t, `UPDATE bulk_deletion SET created_ms = 0, updated_ms = 0`)
 	e := openKilled(t, place)
+	e.deletionsEnd()
 	_, err := e.s.ChangeRetention(e.ctx, e.project, func(r *project.Retention) error {
 		*r = project.Retention{}
 		return nil

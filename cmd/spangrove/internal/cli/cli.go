@@ -55,7 +55,7 @@ func Add(root *cobra.Command, start StartLocal) {
 	root.SetCompletionCommandGroupID(groupOwn)
 	for _, noun := range []*cobra.Command{
 		a.projects(), a.keys(), a.sessions(), a.events(), a.datasets(), a.datapoints(),
-		a.configurations(), a.metrics(), a.backfills(), a.evaluations(), a.providers(), a.playground(), a.tools(), a.runs(), a.cases(), a.charts(), a.views(), a.alerts(), a.comments(), a.dashboards(), a.queues(), a.index(), a.audit(), a.refusals(), a.samples(),
+		a.configurations(), a.metrics(), a.backfills(), a.evaluations(), a.providers(), a.playground(), a.tools(), a.runs(), a.cases(), a.charts(), a.views(), a.alerts(), a.comments(), a.dashboards(), a.deletions(), a.queues(), a.index(), a.audit(), a.refusals(), a.samples(),
 	} {
 		noun.GroupID = groupData
 		root.AddCommand(noun)

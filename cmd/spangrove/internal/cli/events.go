@@ -96,6 +96,7 @@ func (a *app) events() *cobra.Command {
 			`spangrove events delete `+exampleEvent+` --yes`,
 			func(id string) client.Request { return del(path("events", id)) },
 		),
+		a.eventsDeleteMatching(),
 	)
 }
 

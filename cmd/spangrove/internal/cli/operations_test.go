@@ -50,7 +50,7 @@ var verbs = map[string]string{
 	"getRunsSchema": "runs schema", "getRunSchema": "runs schema",
 
 	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",
-	"exportSessions": "sessions export",
+	"exportSessions": "sessions export", "deleteEvents": "events delete-matching", "deleteSessions": "sessions delete-matching", "listDeletions": "deletions list", "getDeletion": "deletions get", "cancelDeletion": "deletions cancel",
 	"listDashboards": "dashboards list", "createDashboard": "dashboards create", "getDashboard": "dashboards get", "updateDashboard": "dashboards update", "deleteDashboard": "dashboards delete",
 	"listAlerts": "alerts list", "createAlert": "alerts create", "getAlert": "alerts get", "updateAlert": "alerts update", "deleteAlert": "alerts delete",
 	"testAlert": "alerts test", "listAlertHistory": "alerts history", "listAlertNotices": "alerts notices",

@@ -25,6 +25,7 @@ func (a *app) sessions() *cobra.Command {
 			func(id string) client.Request { return get(path("sessions", id)) }),
 		a.purger("delete ID...", "sessions with all their events", `spangrove sessions delete `+exampleEvent+` --yes`,
 			func(id string) client.Request { return del(path("sessions", id)) }),
+		a.sessionsDeleteMatching(),
 		a.sessionExport(),
 	)
 }
@@ -135,7 +136,9 @@ func sessionQuery(since, until, sort string, ascending bool, filters, events []s
 	if between != nil {
 		b.Raw("dateRange", between)
 	}
-	b.String("sort", sort)
+	if sort != "" {
+		b.String("sort", sort)
+	}
 	if ascending {
 		b.String("order", "asc")
 	}

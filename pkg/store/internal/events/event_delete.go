@@ -161,13 +161,19 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 	if old.chunk == nil {
 		return nil
 	}
+	return s.eraseFromChunk(ctx, tx, old)
+}
+
+// eraseFromChunk deletes the payload of an event whose row is gone, and those of all others of its chunk without a row: the chunk is rewritten
+// without them, or deleted.
+func (s *Store) eraseFromChunk(ctx context.Context, tx *Commit, old *Stored) error {
 	type ref struct {
 		id  uuid.UUID
 		off int
 	}
 	var refs []ref
 	// A chunk holds events of one session and one day, so its other users are found by the index of sessions.
-	err = sqldb.Each(ctx, tx, `SELECT event_id, chunk_offset
+	err := sqldb.Each(ctx, tx, `SELECT event_id, chunk_offset
 		FROM event
 		WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4
 		ORDER BY chunk_offset`,

@@ -22,6 +22,7 @@
 //   - segment: the same events as columns, built from the rows in the background
 //   - pack: chunks of sessions at rest are compressed again, many together
 //   - condition: whether the database can write, and how fast, for the log and for who asks
+//   - deletion: events or sessions that a search found are deleted, in parts
 //   - outbox: events that wait to be evaluated
 //   - session_watch: who wants to know of sessions that change (package live)
 //   - activity, status, space: what the store tells of itself

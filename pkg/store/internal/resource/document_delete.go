@@ -120,4 +120,6 @@ var documentTables = []struct{ table, key string }{
 	{"queue_turn", "queue_id, event_id, annotator"},
 	{"document_version", "kind, id, version"},
 	{"deletion", "kind, id"},
+	{"bulk_deletion", "id"},
+	{"bulk_deletion_part", "deletion_id, number"},
 }

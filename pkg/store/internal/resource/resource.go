@@ -46,6 +46,7 @@ type Store struct {
 	keys      changeCounter
 	limits    *limitCache
 	retention *retention
+	bulk      *bulkWork
 	audit     *auditNotes
 	keyUses   keyUses
 	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
@@ -62,6 +63,7 @@ func New(db sqldb.DB, e *events.Store, o Options) *Store {
 		purges:    newPurges(),
 		limits:    newLimits(),
 		retention: newRetention(),
+		bulk:      newBulkWork(),
 		audit:     &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}},
 		datasetMu: make(chan struct{}, 1),
 	}
@@ -88,4 +90,5 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.writingAudit(ctx) })
 	work.Go(func() { s.purge(ctx) })
 	work.Go(func() { s.retaining(ctx) })
+	work.Go(func() { s.deleting(ctx) })
 }

@@ -128,7 +128,9 @@ export type AuditAction =
   | "datapoint.delete"
   | "dataset.delete"
   | "dataset.remove_datapoint"
+  | "deletion.cancel"
   | "event.delete"
+  | "event.delete_matching"
   | "key.create"
   | "key.revoke"
   | "limits.set"
@@ -146,6 +148,7 @@ export type AuditAction =
   | "run.delete"
   | "sample.delete"
   | "session.delete"
+  | "session.delete_matching"
   | "sign_in"
   | "tool.delete"
   | "view.delete";
