@@ -655,7 +655,19 @@ test("cells of CSV are no formulas", () => {
   assert.equal(exported.cell('@x,"y"'), `"'@x,""y"""`);
   assert.equal(exported.cell(-5), "-5");
   assert.equal(exported.cell({ a: 1 }), '"{""a"":1}"');
-  assert.equal(exported.csv([{ event_id: "1", error: "+x" }], exported.eventColumns, false), "1,,,,,,,'+x,,,,,,,\r\n");
+});
+
+test("a file has the fields of the columns, and the id of each row", () => {
+  assert.deepEqual(exported.fieldsOf("events", ["start", "name", "session", "metrics.toString", "tokens", "constructor"]), ["event_id", "start_time", "event_name", "session_id", "metrics.toString", "metadata.total_tokens", "constructor"]);
+  assert.deepEqual(exported.fieldsOf("sessions", ["session_id", "start", "tokens", "cost", "metadata.a.b"]), ["session_id", "start_time", "tokens.total", "cost", "metadata.a.b"]);
+});
+
+test("rows are chosen by lists of a hundred ids", () => {
+  const ids = Array.from({ length: 250 }, (_, i) => `${i}`);
+  assert.deepEqual(exported.filtersOf("events", ids.slice(0, 2)), [{ field: "event_id", operator: "is any of", value: ["0", "1"] }]);
+  const [{ any }] = exported.filtersOf("sessions", ids);
+  assert.deepEqual(any.map((l) => l[0].value.length), [100, 100, 50]);
+  assert.deepEqual(any.flatMap((l) => l[0].value), ids);
 });
 
 test("every snippet has the address and the key", () => {

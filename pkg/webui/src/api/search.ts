@@ -10,11 +10,6 @@ export function searchSessions(body: SearchSessionsBody, signal?: AbortSignal): 
   return call("v1/sessions/search", { method: "POST", body, ...(signal && { signal }) });
 }
 
-/** Searches events, whole. */
-export function searchEvents(body: Omit<EventSearch, "projections">, signal?: AbortSignal): Promise<EventPage> {
-  return call("v1/events/search", { method: "POST", body, ...(signal && { signal }) });
-}
-
 /** Searches events, of which only some fields are read, and what is at some paths in others, such as metadata.cost. */
 export function searchFields<Field extends keyof Event>(fields: readonly Field[], paths: readonly string[], body: Omit<EventSearch, "projections">, signal?: AbortSignal): Promise<EventPage<Field>> {
   return call("v1/events/search", { method: "POST", body: { ...body, projections: [...new Set<string>([...fields, ...paths])] }, ...(signal && { signal }) });

@@ -768,6 +768,33 @@ export type DateRange =
   | { start_time?: string | number; end_time?: string | number }
   | { relative?: string };
 
+export interface Deletion {
+  id: string;
+  of: "events" | "sessions";
+  /** preparing: what it deletes is being written down */
+  state: "preparing" | "running" | "done" | "cancelled";
+  /** how many it was to delete; of a deletion of sessions */
+  sessions?: number;
+  /** how many it was to delete; of a deletion of sessions, session events are among them */
+  events: number;
+  deleted_sessions?: number;
+  deleted_events: number;
+  /** sessions that stay since events came to them meanwhile or that somebody else deleted */
+  kept_sessions?: number;
+  created_at: string;
+  /** left out before the first progress */
+  updated_at?: string;
+}
+
+export interface DeletionCount {
+  dry_run: true;
+  /** of a deletion of sessions */
+  sessions?: number;
+  events: number;
+  /** of a deletion of events: session events that match, which stay */
+  session_events?: number;
+}
+
 /** What POST /v1/metrics/library answers: it is a metric of the project */
 export interface EnableMetricAnswer {
   inserted: true;

@@ -2,11 +2,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { isAbort } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
-import { searchEvents, searchFields, type EventPage } from "../api/search.ts";
+import { searchFields, type EventPage } from "../api/search.ts";
 import type { EventSearch, Filter } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
-import { eventColumns } from "../model/export.ts";
 import { readColumns } from "../model/columns.ts";
 import { addTerm, compile } from "../model/filter.ts";
 import * as format from "../model/format.ts";
@@ -19,6 +18,7 @@ import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Annotate } from "./annotate.tsx";
 import { Comments } from "./comments.tsx";
+import { ChoiceBar, useChoice } from "./choice.tsx";
 import { useFields, valuesOf } from "./completion.ts";
 import { Histogram } from "./histogram.tsx";
 import { ViewsMenu } from "./views.tsx";
@@ -114,6 +114,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     const row = rows.find((r) => r.event_id === id);
     if (row) go(href(["session", row.session_id], { e: id }));
   };
+  const choice = useChoice(rows.map((r) => r.event_id), selected, JSON.stringify([filters, range]), select);
   const undoable = useRef(query);
   undoable.current = query;
   useLayoutEffect(() => addCommands([
@@ -124,8 +125,8 @@ export function EventsPage({ completions }: { completions: boolean }) {
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
     { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only events with errors", group: "List", run: () => setParams({ q: addTerm(undoable.current, { field: "error", operator: "has", value: "" }) }) },
-    { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else select(null); } },
-  ]), [rows, at, selected, loading]);
+    { id: "close", keys: ["escape"], label: "Stop loading, select nothing, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else if (choice.any) choice.clear(); else select(null); } },
+  ]), [rows, at, selected, loading, choice.any]);
 
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value }), s: null });
   const now = Date.now();
@@ -149,16 +150,8 @@ export function EventsPage({ completions }: { completions: boolean }) {
 
   useEffect(() => { void loadPreviews(rows.slice(-pageSize).map((r) => r.event_id)).then((fresh) => { if (fresh) redraw((n) => n + 1); }); }, [rows]);
 
-  const pages = async function* () {
-    const mine = new AbortController();
-    stop.current = mine;
-    let cursor: string | null = null;
-    do {
-      const answer: EventPage = await searchEvents(body(cursor, 1000), mine.signal);
-      yield answer.events;
-      cursor = answer.next_cursor ?? null;
-    } while (cursor);
-  };
+  const ids = async (signal: AbortSignal) => (await searchFields(["event_id"], [], body(null, 1000), signal)).events.map((e) => e.event_id);
+  const reread = () => setTurn((n) => n + 1);
 
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
@@ -169,7 +162,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
         <ViewsMenu of={completions ? "completions" : "events"} />
         <span class="grow" />
         {menu}
-        <ExportMenu name="events" total={state.total} columns={eventColumns} search={() => body(null, 1)} pages={pages} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="events" total={state.total} columns={columns.map((c) => c.id)} search={() => body(null, 1)} range={range} saving={stop} onDeleted={reread} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
@@ -192,8 +185,9 @@ export function EventsPage({ completions }: { completions: boolean }) {
             </Empty>
           ) : (
             <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected}
-              sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null })} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
+              sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null })} onSelect={select} onOpen={open} onEnd={more} total={state.total} choice={choice.table} />
           )}
+          <ChoiceBar of="events" choice={choice} total={state.total} search={body(null, 1)} range={range} ids={ids} onDeleted={reread} onError={setError} />
           <div class="foot" role="status" aria-live="off">
             <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>
             {state.took > 0 && <span>{format.duration(state.took)}</span>}

@@ -2,13 +2,13 @@
 // what is filtered.
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { isAbort } from "../api/client.ts";
-import type { Filter } from "../api/types.gen.ts";
+import { isAbort, send } from "../api/client.ts";
+import type { Filter, SearchSessionsBody } from "../api/types.gen.ts";
 import { route, setParams } from "../app/router.ts";
 import { allows } from "../app/session.ts";
 import { columnLabel, readColumns, valueAt, writeColumns } from "../model/columns.ts";
 import { valuesIn, withValues } from "../model/filter.ts";
-import { csv, jsonl } from "../model/export.ts";
+import { fieldsOf } from "../model/export.ts";
 import * as format from "../model/format.ts";
 import { ColumnMenu } from "../parts/columnmenu.tsx";
 import { useLoaded } from "../parts/common.tsx";
@@ -16,6 +16,7 @@ import { Facets } from "../parts/facets.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Value, type Column } from "../parts/table.tsx";
 import { facetValues, ownFacets } from "./completion.ts";
+import { DeleteMatching } from "./deletematching.tsx";
 
 /** The sessions of the list that was shown last, for going from one to the next without it. */
 let listed: string[] = [];
@@ -83,44 +84,54 @@ function fieldColumn<T extends object>(path: string, label: string, pick: (field
   };
 }
 
-/** The menu that saves what is filtered as a file, or adds it to a dataset. */
-export function ExportMenu<T extends object>({ name, total, columns, search, pages, onBusy, onError }: {
-  name: string;
+/** The menu that saves what is filtered as a file, adds it to a dataset, or deletes it. */
+export function ExportMenu({ name, total, columns, search, range, saving, onDeleted, onBusy, onError }: {
+  name: "events" | "sessions";
   total: number | null;
-  columns: readonly string[];
+  columns: readonly string[]; // of the list
   search: () => object; // what is filtered, as a search has it
-  pages: () => AsyncGenerator<T[]>;
+  range: string;
+  saving: { current: AbortController | null }; // ends the file that is being saved
+  onDeleted: () => void;
   onBusy: (busy: boolean) => void;
   onError: (error: unknown) => void;
 }) {
-  const save = async (kind: "jsonl" | "csv") => {
-    const parts: string[] = [];
+  const save = async (format: "jsonl" | "csv", fields: string[] | null) => {
+    const mine = new AbortController();
+    saving.current = mine;
     onBusy(true);
     try {
-      for await (const rows of pages()) parts.push(kind === "jsonl" ? jsonl(rows) : csv(rows, columns, parts.length === 0));
+      const { filters, event_filters, dateRange, sort, order } = search() as SearchSessionsBody;
+      const answer = await send(`v1/${name}/export`, { method: "POST", body: { filters, event_filters, dateRange, sort, order, format, ...(fields ? { columns: fields } : {}) }, signal: mine.signal });
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob(parts, { type: kind === "jsonl" ? "application/jsonl" : "text/csv" }));
-      link.download = `${name}.${kind}`;
+      link.href = URL.createObjectURL(await answer.blob()); // the browser keeps a large one on disk
+      link.download = `${name}.${format}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     } catch (error) {
-      if (!isAbort(error)) onError(error);
+      if (!isAbort(error)) onError(error instanceof TypeError ? new Error("The file was broken off before its end. Try again.") : error);
     }
     onBusy(false);
   };
-  const [adding, setAdding] = useState(false);
-  const dialog = useLoaded(adding ? "dialog" : null, () => import("./datasets/fromlist.tsx"));
+  const [open, setOpen] = useState<"dataset" | "delete" | null>(null);
+  const dialog = useLoaded(open === "dataset" ? "dialog" : null, () => import("./datasets/fromlist.tsx"));
   const may = allows("full");
   const what = total === null ? "" : `, ${format.plural(total, name.slice(0, -1))}`;
+  const all = total === null ? "" : ` ${format.count(total)}`;
+  const shown = fieldsOf(name, columns);
   return (
     <>
-      <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered, or add it to a dataset" aria-label="Export"><Icon name="download" small /></button>
-      <div id="export-menu" class="menu export-menu" popover="auto">
-        <button type="button" onClick={() => void save("jsonl")}>{`JSONL${what}`}</button>
-        <button type="button" onClick={() => void save("csv")}>{`CSV${what}`}</button>
-        {may && <button type="button" onClick={(e) => { e.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover(); setAdding(true); }}>{`Add all${total === null ? "" : ` ${format.count(total)}`} to a dataset…`}</button>}
+      <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered, add it to a dataset, or delete it" aria-label="Export"><Icon name="download" small /></button>
+      <div id="export-menu" class="menu export-menu" popover="auto" onClick={(e) => e.currentTarget.hidePopover()}>
+        <button type="button" onClick={() => void save("csv", null)}>{`CSV${what}`}</button>
+        <button type="button" onClick={() => void save("jsonl", null)}>{`JSONL${what}`}</button>
+        <button type="button" title={shown.join(", ")} onClick={() => void save("csv", shown)}>CSV of the columns shown</button>
+        <button type="button" title={shown.join(", ")} onClick={() => void save("jsonl", shown)}>JSONL of the columns shown</button>
+        {may && <button type="button" onClick={() => setOpen("dataset")}>{`Add all${all} to a dataset…`}</button>}
+        {may && <button type="button" class="bad" onClick={() => setOpen("delete")}>Delete what is filtered…</button>}
       </div>
-      {adding && dialog.value && <dialog.value.FromList of={name === "sessions" ? "sessions" : "events"} search={search()} onClose={() => setAdding(false)} />}
+      {open === "dataset" && dialog.value && <dialog.value.FromList of={name} search={search()} onClose={() => setOpen(null)} />}
+      {open === "delete" && <DeleteMatching of={name} search={search()} range={range} onClose={() => setOpen(null)} onDeleted={onDeleted} />}
     </>
   );
 }

@@ -6,7 +6,6 @@ import { searchSessions } from "../api/search.ts";
 import type { SearchSessionsAnswer, SearchSessionsBody, SessionSummary } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
-import { sessionColumns } from "../model/export.ts";
 import { addTerm, compile, withoutTotals, type Term } from "../model/filter.ts";
 import * as format from "../model/format.ts";
 import { density, rowHeight } from "../parts/columnmenu.tsx";
@@ -16,6 +15,7 @@ import { Icon } from "../parts/icon.tsx";
 import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range.tsx";
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Histogram } from "./histogram.tsx";
+import { ChoiceBar, useChoice } from "./choice.tsx";
 import { useFields, valuesOf } from "./completion.ts";
 import { ViewsMenu } from "./views.tsx";
 import { chooseColumns, ExportMenu, facetsOpen, ListFacets, rememberList, toggleFacets } from "./listview.tsx";
@@ -132,6 +132,7 @@ export function SessionsPage() {
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id: string | null) => setParams({ s: id, live: null }, true);
   const open = (id: string) => go(href(["session", id]));
+  const choice = useChoice(rows.map((r) => r.session_id), selected, JSON.stringify([compiled.filters, compiled.eventFilters, range]), select);
   useLayoutEffect(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => { const r = rows[Math.min(rows.length - 1, at + 1)]; if (r) select(r.session_id); } },
     { id: "previous", keys: ["k", "arrowup"], label: "Previous session", group: "List", run: () => { const r = rows[Math.max(0, at - 1)]; if (r) select(r.session_id); } },
@@ -141,8 +142,8 @@ export function SessionsPage() {
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
     { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only sessions with errors", group: "List", run: () => setParams({ q: addTerm(query, { field: "errors", operator: ">", value: "0" }) }) },
-    { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else select(null); } },
-  ]), [rows, at, selected, query, live, loading]);
+    { id: "close", keys: ["escape"], label: "Stop loading, select nothing, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else if (choice.any) choice.clear(); else select(null); } },
+  ]), [rows, at, selected, query, live, loading, choice.any]);
 
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value } as Term), s: null });
   const now = Date.now();
@@ -166,16 +167,16 @@ export function SessionsPage() {
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
-  const pages = async function* () {
-    const mine = new AbortController();
-    stop.current = mine;
-    let cursor: string | null = null;
-    do {
-      const page: SearchSessionsAnswer = await ask({ limit: 200, ...(cursor ? { cursor } : {}) }, mine.signal);
-      yield page.sessions;
+  const ids = async (signal: AbortSignal) => {
+    const list: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page: SearchSessionsAnswer = await ask({ limit: 200, ...(cursor ? { cursor } : {}) }, signal);
+      list.push(...page.sessions.map((r) => r.session_id));
       cursor = page.next_cursor;
-    } while (cursor);
+    }
+    return list;
   };
+  const reread = () => setTurn((n) => n + 1);
   const filtered = query !== "" || range !== "all";
   return (
     <div class="page">
@@ -185,7 +186,7 @@ export function SessionsPage() {
         <span class="grow" />
         <button type="button" class="button" aria-pressed={isLive} title={`Live (${keysOf("live")})`} onClick={() => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true)}><Icon name={isLive ? "pause" : "live"} small />{isLive ? "Pause" : "Live"}</button>
         {menu}
-        <ExportMenu name="sessions" total={state.total} columns={sessionColumns} search={() => body({})} pages={pages} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="sessions" total={state.total} columns={columns.map((c) => c.id)} search={() => body({})} range={range} saving={stop} onDeleted={reread} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
@@ -213,8 +214,9 @@ export function SessionsPage() {
           ) : (
             <Table label="Sessions" columns={columns} rows={rows} rowId={(r) => r.session_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected} fresh={fresh}
               sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null, live: null })}
-              onSelect={select} onOpen={open} onEnd={more} total={state.total} />
+              onSelect={select} onOpen={open} onEnd={more} total={state.total} choice={choice.table} />
           )}
+          <ChoiceBar of="sessions" choice={choice} total={state.total} search={body({})} range={range} ids={ids} onDeleted={reread} onError={setError} />
           <div class="foot" role="status" aria-live="off">
             {state.total !== null && <span>{`${format.plural(state.total, "session")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>}
             {state.took > 0 && <span>{format.duration(state.took)}</span>}

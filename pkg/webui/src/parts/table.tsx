@@ -1,6 +1,7 @@
 // A table whose rows have one height, and of which only those on screen are in the page.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { keysOf } from "../app/keymap.ts";
 import { Icon } from "./icon.tsx";
 
 export interface Column<T> {
@@ -27,6 +28,8 @@ interface Props<T> {
   onSelect: (id: string) => void;
   onOpen: (id: string) => void;
   onEnd?: () => void; // the last rows are near: more may be loaded
+  /** Rows can be chosen, for what is done with several: by a box at their begin. */
+  choice?: { has: (id: string) => boolean; any: boolean; every: boolean; onToggle: (id: string, range: boolean) => void; onEvery: () => void };
   total: number | null;
 }
 
@@ -67,9 +70,14 @@ export function Table<T>(p: Props<T>) {
   }, [to, p.rows.length]);
   const style = (c: Column<T>) => ({ width: `${c.width}px`, flex: `${c.grow ?? 0} 0 ${c.width}px` });
   return (
-    <div class={`table${p.lines === 2 ? " two-lines" : ""}`} ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
+    <div class={`table${p.lines === 2 ? " two-lines" : ""}${p.choice ? " choosing" : ""}${p.choice?.any ? " chosen" : ""}`} ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
       aria-activedescendant={at >= from && at < to ? `row-${p.selected}` : undefined}>
       <div class="head" role="row">
+        {p.choice && (
+          <div role="columnheader" class="box">
+            <input type="checkbox" tabIndex={-1} aria-label="Select all rows that are loaded" title={`Select all rows that are loaded (${keysOf("choose-every")})`} checked={p.choice.every} disabled={p.rows.length === 0} onClick={() => p.choice!.onEvery()} />
+          </div>
+        )}
         {p.columns.map((c) => (
           <div key={c.id} role="columnheader" class={c.right ? "right" : ""} style={style(c)}
             aria-sort={c.sort && p.sort?.by === c.sort ? (p.sort.ascending ? "ascending" : "descending") : undefined}>
@@ -87,8 +95,13 @@ export function Table<T>(p: Props<T>) {
           const id = p.rowId(row);
           return (
             <div key={id} id={`row-${id}`} role="row" aria-rowindex={from + i + 2} aria-selected={id === p.selected}
-              class={`row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`} style={{ top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` }}
+              class={`row${id === p.selected ? " selected" : ""}${p.choice?.has(id) ? " picked" : ""}${p.fresh?.has(id) ? " fresh" : ""}`} style={{ top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` }}
               onClick={() => p.onSelect(id)} onDblClick={() => p.onOpen(id)}>
+              {p.choice && (
+                <div role="gridcell" class="box" onClick={(e) => { e.stopPropagation(); }} onDblClick={(e) => e.stopPropagation()}>
+                  <input type="checkbox" tabIndex={-1} aria-label={`Select row ${from + i + 1}`} title={`Select (${keysOf("choose")}); with Shift all up to it`} checked={p.choice.has(id)} onClick={(e) => p.choice!.onToggle(id, e.shiftKey)} />
+                </div>
+              )}
               {p.columns.map((c) => <div key={c.id} role="gridcell" class={`cell${c.right ? " right" : ""}`} style={style(c)}>{c.cell(row)}</div>)}
             </div>
           );

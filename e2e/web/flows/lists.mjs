@@ -1,0 +1,221 @@
+// Lists: several rows are selected and put to use, what is filtered is exported and deleted; by keyboard alone, and at 400 px.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { open, run, send, shots, test, uuid } from "../page.mjs";
+
+const shot = async (page, name) => { if (shots) await page.screenshot({ path: `${shots}/lists-${name}.png` }); };
+
+/** Stores sessions of one model call each, a second apart, the last one newest, and returns their ids and a filter for them. */
+async function sessions(n) {
+  const source = `lists-${uuid().slice(0, 8)}`;
+  const ids = [];
+  for (let i = 0; i < n; i++) {
+    const session = uuid();
+    const at = Date.now() - 3_600_000 + i * 1000;
+    await send("POST", "/v1/session/start", { session: { session_id: session, session_name: `order ${i + 1}`, source, start_time: at, metadata: { tenant: i % 2 ? "=acme" : "globex" } } });
+    await send("POST", "/v1/events/batch", { events: [{
+      event_id: uuid(), session_id: session, event_type: "model", event_name: `answer ${i + 1}`, source, start_time: at, duration: 500 + i, config: { model: "gpt-4o" }, metadata: { total_tokens: 100 + i },
+      inputs: { question: `Where is order ${i + 1}?` }, outputs: { answer: "On its way." },
+    }] });
+    ids.push(session);
+  }
+  return { source, ids, q: `source:${source}` };
+}
+
+const list = (of, q, more = "") => `${of}?range=all&q=${encodeURIComponent(q)}${more}`;
+const bar = (page) => page.locator(".chosen-bar [role=status]");
+const count = async (source, of = "sessions") => of === "sessions"
+  ? (await send("POST", "/v1/sessions/search", { filters: [{ field: "source", operator: "is", value: source, type: "string" }], total: "exact", limit: 1 })).total
+  : (await send("POST", "/v1/events/search", { filters: [{ field: "source", operator: "is", value: source, type: "string" }, { field: "event_type", operator: "is", value: "model", type: "string" }], limit: 1 })).totalEvents;
+
+async function saved(page, text) {
+  const download = page.waitForEvent("download");
+  await page.click("[aria-label=Export]");
+  await page.click(`.export-menu button:has-text("${text}")`);
+  const file = await download;
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), "utf8") };
+}
+
+test("what is filtered is saved whole, or with the columns on screen", async () => {
+  const { q, ids } = await sessions(3);
+  const p = await open();
+  await p.go(list("sessions", q, `&cols=${encodeURIComponent("name,events,metadata.tenant")}&sort=duration&order=asc`), ".table .row");
+  const shown = await saved(p.page, "CSV of the columns shown");
+  assert.equal(shown.name, "sessions.csv");
+  const lines = shown.text.trimEnd().split("\r\n");
+  assert.equal(lines[0], "session_id,session_name,num_events,metadata.tenant");
+  assert.equal(lines.length, 4);
+  assert.ok(lines.includes(`${ids[1]},order 2,1,'=acme`), shown.text);
+  const whole = await saved(p.page, "JSONL, 3 sessions");
+  assert.deepEqual(whole.text.trimEnd().split("\n").map((l) => JSON.parse(l).session_id).sort(), [...ids].sort());
+  await p.go(list("completions", q, "&cols=name,model,tokens"), ".table .row");
+  const events = await saved(p.page, "JSONL of the columns shown");
+  assert.deepEqual(Object.keys(JSON.parse(events.text.split("\n")[0])), ["event_id", "event_name", "config.model", "metadata.total_tokens"]);
+  await p.check("files");
+  await p.close();
+});
+
+test("rows are selected by boxes, ranges and all that match", async () => {
+  const { q, ids, source } = await sessions(6);
+  const p = await open();
+  await p.go(list("sessions", q), ".table .row");
+  const boxes = p.page.locator(".table .row .box input");
+  assert.equal(await boxes.first().evaluate((e) => getComputedStyle(e).opacity), "0", "boxes are out of the way");
+  await p.page.locator(".table .row").first().hover();
+  await boxes.nth(0).click();
+  assert.equal(await bar(p.page).textContent(), "1 session selected");
+  assert.equal(new URL(p.page.url().replace("/#/", "/")).searchParams.get("s"), null, "a box opens no peek");
+  await boxes.nth(3).click({ modifiers: ["Shift"] });
+  assert.equal(await bar(p.page).textContent(), "4 sessions selected");
+  await boxes.nth(1).click();
+  assert.equal(await bar(p.page).textContent(), "3 sessions selected");
+  await shot(p.page, "selected");
+  await p.flaws("rows are selected");
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForSelector(".chosen-bar", { state: "detached" });
+  // Another filter selects nothing.
+  await boxes.nth(0).click();
+  await p.go(list("sessions", `${q} errors > 0`), ".empty");
+  assert.equal(await p.page.locator(".chosen-bar").count(), 0);
+  await p.go(list("sessions", q), ".table .row");
+  // Into a dataset, those that were selected alone.
+  await p.page.locator(".table .row").first().hover();
+  await boxes.nth(0).click();
+  await boxes.nth(2).click();
+  await p.page.click(".chosen-bar button:has-text('Add to a dataset')");
+  await p.page.waitForSelector("dialog h2:has-text('Add all 2 sessions')");
+  await p.page.fill("dialog input[required]", `chosen ${source}`);
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog .good");
+  assert.match(await p.page.locator("dialog .good").textContent(), /2 datapoints added/);
+  await p.page.keyboard.press("Escape");
+  // Into a queue: the newest first.
+  await p.page.click(".chosen-bar button:has-text('Add to a queue')");
+  await p.page.fill("dialog input[required]", `queue ${source}`);
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog .good");
+  const { queues } = await send("GET", "/v1/queues");
+  const { items } = await send("GET", `/v1/queues/${queues.find((x) => x.name === `queue ${source}`).id}/items`);
+  assert.deepEqual(items.map((i) => i.event_id).sort(), [ids[5], ids[3]].sort());
+  await p.check("several rows");
+  await p.close();
+});
+
+test("by keyboard alone: x, Shift x, Delete, the count, Enter", async () => {
+  const { q, ids, source } = await sessions(5);
+  const p = await open();
+  await p.go(list("sessions", q), ".table .row");
+  const press = (...keys) => keys.reduce((before, k) => before.then(() => p.page.keyboard.press(k)), Promise.resolve());
+  await press("x");
+  await p.page.waitForSelector(`[id="row-${ids[4]}"].picked`);
+  await press("j", "j");
+  await p.page.waitForSelector(`[id="row-${ids[2]}"].selected`);
+  await press("Shift+X");
+  assert.equal(await bar(p.page).textContent(), "3 sessions selected");
+  await press("?");
+  await p.page.waitForSelector(".sheet");
+  assert.match(await p.page.locator(".sheet").textContent(), /Select the row/);
+  await press("Escape");
+  await p.page.waitForSelector(".sheet", { state: "detached" });
+  await press("Delete");
+  await p.page.waitForSelector("dialog h2:has-text('Delete 3 sessions')");
+  assert.match(await p.page.locator("dialog").textContent(), /6 events/);
+  await p.flaws("a deletion");
+  await p.page.keyboard.type("2");
+  assert.ok(await p.page.locator("dialog button[type=submit]").isDisabled(), "another number deletes nothing");
+  await press("Enter");
+  assert.equal(await count(source), 5);
+  await press("Backspace");
+  await p.page.keyboard.type("3");
+  await press("Enter");
+  await p.page.waitForSelector("dialog p:has-text('6 of 6 events deleted')");
+  await shot(p.page, "deleted");
+  await press("Enter");
+  await p.page.waitForSelector("dialog", { state: "detached" });
+  await p.page.waitForFunction(() => document.querySelectorAll(".table .row").length === 2);
+  assert.equal(await count(source), 2);
+  await press("Control+a");
+  assert.equal(await bar(p.page).textContent(), "2 sessions selected");
+  await p.check("by keyboard");
+  await p.close();
+});
+
+test("what is filtered is deleted, unless more match by then", async () => {
+  const { q, source } = await sessions(3);
+  const p = await open();
+  await p.go(list("completions", q), ".table .row");
+  const ask = async () => {
+    await p.page.click("[aria-label=Export]");
+    await p.page.click("text=Delete what is filtered…");
+    await p.page.waitForSelector("dialog label");
+  };
+  await ask();
+  assert.match(await p.page.locator("dialog h2").textContent(), /Delete 3 events/);
+  const more = uuid();
+  await send("POST", "/v1/events/batch", { events: [{ event_id: uuid(), session_id: more, event_type: "model", event_name: "late", source, start_time: Date.now() - 3_000_000, inputs: {}, outputs: {} }] });
+  await p.page.fill("dialog input", "delete");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog .bad");
+  assert.match(await p.page.locator("dialog .bad").textContent(), /more than the 3 expected/);
+  await p.page.waitForSelector("dialog h2:has-text('Delete 4 events')");
+  assert.equal(await count(source, "events"), 4);
+  await p.page.fill("dialog input", "4");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog p:has-text('4 of 4 events deleted')");
+  await p.page.click("dialog button:has-text('Close')");
+  await p.page.waitForSelector(".empty");
+  assert.equal(await count(source, "events"), 0);
+  assert.equal(await count(source), 3, "sessions that were started stay");
+  await p.check("a deletion");
+  await p.close();
+});
+
+test("a deletion that takes long shows its progress, and is left or stopped", async () => {
+  const { q } = await sessions(1);
+  const p = await open();
+  let done = 40;
+  const deletion = (state) => ({ id: "d", of: "sessions", state, sessions: 100, events: 200, deleted_sessions: done / 2, deleted_events: done, kept_sessions: state === "done" ? 1 : 0, created_at: "2026-01-01T00:00:00Z" });
+  await p.page.route("**/v1/sessions/delete", (r) => (r.request().postDataJSON().dry_run ? r.fallback() : r.fulfill({ json: deletion("running") })));
+  await p.page.route("**/v1/deletions/d", (r) => { done = Math.min(160, done + 40); void r.fulfill({ json: deletion("running") }); });
+  await p.page.route("**/v1/deletions/d/cancel", (r) => r.fulfill({ json: deletion("cancelled") }));
+  await p.go(list("sessions", q), ".table .row");
+  await p.page.click("[aria-label=Export]");
+  await p.page.click("text=Delete what is filtered…");
+  await p.page.waitForSelector("dialog label");
+  await p.page.fill("dialog input", "delete");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog p:has-text('160 of 200 events deleted')");
+  assert.match(await p.page.locator("dialog").textContent(), /It goes on if you leave/);
+  await shot(p.page, "progress");
+  await p.page.click("dialog button:has-text('Stop')");
+  await p.page.waitForSelector("dialog p:has-text('then stopped')");
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForSelector("dialog", { state: "detached" });
+  await p.check("a long deletion");
+  await p.close();
+});
+
+test("at 400 px boxes are large and always there, and dialogs fit", async () => {
+  const { q, source } = await sessions(2);
+  const p = await open({ width: 400, height: 800 });
+  await p.go(list("sessions", q), ".table .row");
+  const first = p.page.locator(".table .row .box input").first();
+  await p.page.locator(".table .row").first().hover();
+  await first.click();
+  assert.equal(await bar(p.page).textContent(), "1 session selected");
+  const box = await p.page.locator(".chosen-bar button.danger").boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 400 && box.y + box.height <= 800, JSON.stringify(box));
+  await shot(p.page, "400");
+  await p.page.click(".chosen-bar button.danger");
+  await p.page.waitForSelector("dialog label");
+  await shot(p.page, "400-dialog");
+  await p.check("a dialog at 400 px");
+  await p.page.fill("dialog input", "1");
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog p:has-text('2 of 2 events deleted')");
+  await p.page.click("dialog button:has-text('Close')");
+  assert.equal(await count(source), 1);
+  await p.close();
+});
+
+await run();
