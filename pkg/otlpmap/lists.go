@@ -66,3 +66,18 @@ var keyLists = func() (lists [keyListCount][]string) {
 	}
 	return lists
 }()
+
+// ids are the attributes that name a session, an event or the one above it.
+var ids = func() map[string]bool {
+	all := map[string]bool{}
+	for _, list := range []keyList{sessionKeys, fixedSessionKeys, parentKeys, eventIDKeys} {
+		for _, key := range keyLists[list] {
+			all[key] = true
+		}
+	}
+	return all
+}()
+
+// IsID reports whether an attribute is an id by which spans find each other: whoever changed it would tear sessions apart,
+// or make one of several.
+func IsID(attribute string) bool { return ids[attribute] }

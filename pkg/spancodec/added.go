@@ -61,3 +61,28 @@ func isMarked(marks, m string) bool {
 	}
 	return false
 }
+
+// KeepStandard calls change, which may replace values of attributes of a native span, and sees to it that those that
+// MarkStandard had marked still are: a value that was cleaned is no new attribute.
+func KeepStandard(span ptrace.Span, change func()) {
+	known := ""
+	if v, ok := span.Attributes().Get(attrStandard); ok {
+		known = v.Str()
+	}
+	if known == "" {
+		change()
+		return
+	}
+	marked := map[string]bool{}
+	for key, v := range span.Attributes().All() {
+		marked[key] = isMarked(known, mark(key, v))
+	}
+	change()
+	var marks []byte
+	for key, v := range span.Attributes().All() {
+		if marked[key] {
+			marks = append(marks, mark(key, v)...)
+		}
+	}
+	span.Attributes().PutStr(attrStandard, string(marks))
+}

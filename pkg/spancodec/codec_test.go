@@ -328,6 +328,10 @@ func TestAdded(t *testing.T) {
 	if got := added(back); len(got) != 0 {
 		t.Errorf("a span that left the process: %v", got)
 	}
+	KeepStandard(back, func() { back.Attributes().PutStr("session.id", "cleaned") })
+	if got := added(back); len(got) != 0 {
+		t.Errorf("a span with a value that was cleaned: %v", got)
+	}
 	back.Attributes().PutDouble("gen_ai.request.temperature", 0.5)
 	back.Attributes().PutStr("env", "prod")
 	back.Attributes().Remove("session.id")

@@ -49,3 +49,13 @@ var fields = [...]struct {
 
 // fixedAttributes is how many attributes a native span has beside its JSON fields, at most.
 const fixedAttributes = 13
+
+// Fixed reports whether an attribute of a native span is none of a sender's text: ids, the type, and what the codec notes.
+// A processor that changes text leaves it alone.
+func Fixed(attr string) bool {
+	switch attr {
+	case attrEventID, attrSessionID, attrParentID, attrType, attrStandard, fields[0].attr: // children_ids
+		return true
+	}
+	return false
+}
