@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"processor/scrubprocessor":    {"pkg/scrub", "pkg/otlpmap", "pkg/spancodec", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
-	"extension/apiextension":      {"pkg/ingress", "pkg/limit", "pkg/httpapi", "pkg/mcpserver", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
+	"extension/apiextension":      {"pkg/scrub", "pkg/ingress", "pkg/limit", "pkg/httpapi", "pkg/mcpserver", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
 	"extension/evaluateextension": {"pkg/alerting", "pkg/egress", "pkg/seal", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 

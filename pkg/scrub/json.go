@@ -98,6 +98,8 @@ func (s *Scrubber) walk(name, text string, n Counts, depth int) string {
 		case ':':
 			isKey = false
 			i++
+		case ' ', '\t', '\r', '\n':
+			i++
 		case '"':
 			end := stringEnd(text, i)
 			value := decode(text[i:end])

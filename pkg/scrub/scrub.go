@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -162,3 +163,12 @@ func (s *Scrubber) replace(text string, hits []hit, n Counts) string {
 }
 
 func (s *Scrubber) placeholder(rule int) string { return "[scrubbed:" + s.names[rule] + "]" }
+
+// Number returns what replaces a number, if its name says that it is a payment card and it is one.
+func (s *Scrubber) Number(name string, number int64, n Counts) (placeholder string, ok bool) {
+	if s.card < 0 || number < 1e12 || !namesCard(tail(name)) || !isCard(strconv.FormatInt(number, 10)) {
+		return "", false
+	}
+	n[s.card]++
+	return s.placeholder(s.card), true
+}

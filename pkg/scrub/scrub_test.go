@@ -102,6 +102,7 @@ var places = map[string]func(string) string{
 		return strings.Repeat("lorem ipsum ", 50) + s + strings.Repeat(" dolor sit", 50)
 	},
 	"in JSON":            func(s string) string { return `{"a":[1,{"text":` + quoted(s) + `}],"n":9007199254740993}` },
+	"in JSON of Python":  func(s string) string { return "{\n  \"a\": [1, {\"text\": " + quoted("first\n"+s) + "} ]\n}" },
 	"in JSON of Go":      func(s string) string { b, _ := json.Marshal(map[string]string{"text": s}); return string(b) },
 	"in JSON in JSON":    func(s string) string { return `{"a":` + quoted(`{"b":`+quoted(`["`+"x"+`",`+quoted(s)+`]`)+`}`) + `}` },
 	"in JSON, a line on": func(s string) string { return `{"text":` + quoted("first\n"+s+"\nlast") + `}` },
