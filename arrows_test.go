@@ -14,11 +14,12 @@ const module = "github.com/spangrove/spangrove/"
 
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
-	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
+	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/sampleprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
 	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/mcpserver", "pkg/experiment", "pkg/tracer", "pkg/webui", "nouns"},
 	"receiver/spangrovereceiver":  {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
 	"processor/evaluateprocessor": {"pkg/evaluate", "pkg/otlpmap", "pkg/spancodec", "pkg/wire", "pkg/query", "pkg/mount", "nouns"},
+	"processor/sampleprocessor":   {},
 	"processor/scrubprocessor":    {"pkg/scrub", "pkg/otlpmap", "pkg/spancodec", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
