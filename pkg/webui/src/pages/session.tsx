@@ -185,7 +185,8 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
-      ...(offline.answer ? [] : [{ id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) }]),
+      ...(offline.answer ? [] : [{ id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
+        { id: "save-file", keys: [], label: "Copy the command that saves this session as a file", group: "Session", run: () => void navigator.clipboard.writeText(`spangrove case export ${id} --file session.html`) }]),
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
     ]);
   }, [rows, tree, match]);
