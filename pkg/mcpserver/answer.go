@@ -22,7 +22,7 @@ type bounded interface{ tokens() int }
 
 // size is the argument that all tools have.
 type size struct {
-	MaxTokens int `json:"max_tokens,omitempty" jsonschema:"how long the answer may be, in tokens; a token is taken as 3 bytes of UTF-8"`
+	MaxTokens int `json:"max_tokens,omitempty" jsonschema:"how long the answer may be, in tokens of 3 bytes"`
 }
 
 func (s size) tokens() int {

@@ -29,21 +29,21 @@ type filter struct {
 
 // filterSchema describes a filter. It is written out here since it is the same for all tools.
 func filterSchema() *jsonschema.Schema {
-	one := func() map[string]*jsonschema.Schema {
-		return map[string]*jsonschema.Schema{
+	return &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
 			"field": {Type: "string", Description: "dotted path, such as event_name, duration (ms), metadata.cost, config.model, inputs.question; text is name, error, inputs and outputs together"},
 			"operator": {Type: "string", Enum: list([]string{"is", "is not", "is any of", "contains", "not contains", "matches words", "greater than", "less than", "exists", "not exists",
 				"after", "before"})},
 			"value": {Description: "what to compare with; of is any of an array; none for exists and not exists"},
 			"type":  {Type: "string", Enum: list([]string{"string", "number", "boolean", "id", "datetime"}), Description: "how to compare; told from the value if left out"},
-		}
+			"any": {
+				Type: "array", Description: "instead of all else: one of these lists of filters must hold",
+				Items: &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "object", Required: []string{"field", "operator"}}},
+			},
+		},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
-	s := &jsonschema.Schema{Type: "object", Properties: one(), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
-	s.Properties["any"] = &jsonschema.Schema{
-		Type: "array", Description: "instead of all else: at least one of these lists must hold",
-		Items: &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Type: "object", Properties: one(), Required: []string{"field", "operator"}}},
-	}
-	return s
 }
 
 func (c *condition) of() client.Filter {

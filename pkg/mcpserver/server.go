@@ -232,7 +232,7 @@ func explainAnswer(e *client.Error) error {
 	if e.Field != "" {
 		what = e.Field + ": " + e.Message
 	}
-	what = visible(what)
+	what = shorten(visible(what), 2_000)
 	switch e.Status {
 	case http.StatusUnauthorized:
 		return fmt.Errorf("%s; give a key of the project: over HTTP in the header Authorization: Bearer KEY, for spangrove mcp in SPANGROVE_API_KEY", what)
