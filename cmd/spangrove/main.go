@@ -74,6 +74,7 @@ func newRoot() *cobra.Command {
 		Long:          long,
 		Example:       examples,
 		Args:          cobra.NoArgs,
+		Annotations:   map[string]string{cli.Version: version()},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
