@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2,
-# DIR/venv-anthropic, DIR/venv-llama-index, scipy into DIR/venv-statistics, DIR/node and DIR/vercel, what tests the pages into DIR/web, what tests the API into
+# DIR/venv-anthropic, DIR/venv-llama-index, DIR/venv-mcp, scipy into DIR/venv-statistics, DIR/node and DIR/vercel, what tests the pages into DIR/web, what tests the API into
 # DIR/venv-schemathesis, and HoneyHive's own integration tests into
 # DIR/honeyhive-source and DIR/venv-suite, all outside the work tree.
 # What is there already is kept, if it was installed from the same pins.
@@ -53,6 +53,7 @@ python venv-llama-index requirements-llama-index.txt
 python venv-schemathesis requirements-schemathesis.txt
 python venv-suite requirements-suite.txt
 python venv-statistics requirements-statistics.txt
+python venv-mcp requirements-mcp.txt
 source_of venv-suite suite-source.txt honeyhive-source
 node node
 node vercel
