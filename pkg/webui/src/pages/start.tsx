@@ -121,6 +121,7 @@ export function StartPage() {
           ))}
         </dl>
         <p class="secondary">Programs of the HoneyHive SDKs need only another URL and key.</p>
+        <p class="secondary">Let your coding agent read what arrives: add the MCP server <code>{`${serverAddress()}/mcp`}</code><Copy text={`${serverAddress()}/mcp`} label="Copy the address of the MCP server" plain /> to it, with a key of scope read in the header <code>Authorization: Bearer KEY</code>.</p>
       </div>
     </div>
   );
