@@ -50,6 +50,9 @@ packages-test: export RELEASE_FLAGS += -dirty
 packages-test: release ## each package of bin/release installed, started and asked for a first trace (root, Debian's debootstrap and rpm)
 	SPANGROVE_E2E=1 SPANGROVE_E2E_RELEASE=$(CURDIR)/$(BIN)/release go test -count=1 -timeout 60m -v ./e2e/packages
 
+deploy-test: build ## the chart, the compose file, the dashboard and the alert rules, by the libraries of those who read them
+	cd deploy/check && go vet ./... && SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove go test -count=1 ./...
+
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
 	go vet ./...
@@ -76,7 +79,7 @@ check: ## what CI runs
 	.ci/run
 
 check-all: export SPANGROVE_WEB_DATAPOINTS = 10000
-check-all: check sdk-test api-test web-test packages-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages, SQLite under the race detector, every fuzz target
+check-all: check sdk-test api-test web-test packages-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages, SQLite under the race detector, every fuzz target
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz
@@ -84,4 +87,4 @@ check-all: check sdk-test api-test web-test packages-test ## and what CI has no 
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test deploy-test lint fuzz bench bench-scale generate check check-all clean
