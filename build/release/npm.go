@@ -22,12 +22,14 @@ type npmPackage struct {
 	CPU                  []string          `json:"cpu,omitempty"`
 	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"` // a program cannot be run inside an archive
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
+	PublishConfig        map[string]string `json:"publishConfig"` // packages with a scope are private otherwise
 }
 
 func (p *packer) npmPackage(name, description string) npmPackage {
 	return npmPackage{
 		Name: name, Version: p.source.version.npm(), Description: description,
 		Homepage: repositoryURL + "#readme", Repository: map[string]string{"type": "git", "url": "git+" + repositoryURL + ".git"}, License: "Apache-2.0",
+		PublishConfig: map[string]string{"access": "public"},
 	}
 }
 

@@ -20,6 +20,9 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	printTable()
+	if debian != "" {
+		_ = os.RemoveAll(filepath.Dir(debian)) // a temporary folder: no test depends on its end
+	}
 	os.Exit(code)
 }
 
