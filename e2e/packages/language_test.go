@@ -1,12 +1,19 @@
 package packages
 
 import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // nodeArch is how Node.js names this machine's processor, machine how the kernel and pip do.
@@ -33,11 +40,44 @@ func TestWheel(t *testing.T) {
 		if out := run(t, dir, nil, python, "-c", "import importlib.metadata as m; d = m.distribution('spangrove'); print(d.version, d.metadata['License-Expression'])"); !strings.HasSuffix(out, " Apache-2.0\n") {
 			t.Errorf("metadata: %q", out)
 		}
-		// pip check verifies what is installed; uninstall removes all of it.
-		run(t, dir, nil, python, "-m", "pip", "check", "--disable-pip-version-check")
+		// What RECORD lists is what is removed.
 		run(t, dir, nil, python, "-m", "pip", "uninstall", "-y", "--disable-pip-version-check", "spangrove")
 		if left, err := filepath.Glob(filepath.Join(dir, "venv", "**", "*spangrove*")); err != nil || len(left) > 0 {
 			t.Errorf("left after pip uninstall: %v (%v)", left, err)
+		}
+	})
+
+	t.Run("RECORD has the hashes of all files", func(t *testing.T) {
+		z, err := zip.OpenReader(wheel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		files, record := map[string]string{}, ""
+		for _, f := range z.File {
+			r, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(f.Name, ".dist-info/RECORD") {
+				record = string(content)
+				files[f.Name] = ","
+				continue
+			}
+			sum := sha256.Sum256(content)
+			files[f.Name] = fmt.Sprintf("sha256=%s,%d", base64.RawURLEncoding.EncodeToString(sum[:]), len(content))
+		}
+		listed := map[string]string{}
+		for line := range strings.Lines(record) {
+			name, hash, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ",")
+			listed[name] = hash
+		}
+		if diff := cmp.Diff(files, listed); diff != "" {
+			t.Errorf("RECORD (-files +listed):\n%s", diff)
 		}
 	})
 
