@@ -1,8 +1,11 @@
 package main
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -43,6 +46,38 @@ func TestArchivesRepeat(t *testing.T) {
 		}
 		if !bytes.Equal(one.Bytes(), two.Bytes()) {
 			t.Errorf("%s: two archives of one content differ", name)
+		}
+	}
+
+	// Times are those of the release, and nobody's name is in it.
+	at := time.Unix(1e9, 0)
+	var text bytes.Buffer
+	if err := writeTar(&text, at, content(0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(&text); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !h.ModTime.Equal(at) || h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
+			t.Errorf("tar: %+v", h)
+		}
+	}
+	text.Reset()
+	if err := writeZip(&text, at, content(0o600)); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(text.Bytes()), int64(text.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		if !f.Modified.Equal(at) {
+			t.Errorf("zip: %s is of %s", f.Name, f.Modified)
 		}
 	}
 }
