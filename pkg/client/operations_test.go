@@ -205,7 +205,11 @@ var methods = map[string]string{
 	"getOpenAPI":  "OpenAPI",
 	"getMe":       "Me",
 
-	"listRefusals": "Refusals",
+	"listRefusals":       "Refusals",
+	"getServerStatus":    "Status",
+	"getServerDiagnosis": "Diagnosis",
+	"getServerSpace":     "Space",
+	"listRetention":      "Projects.ListRetention",
 
 	"loadSamples":   "Sessions.LoadSamples",
 	"deleteSamples": "Sessions.DeleteSamples",

@@ -169,6 +169,23 @@ func (s *ProjectService) PreviewRetention(ctx context.Context, id string, r Rete
 	return one[Removal](ctx, s.c, Request{Method: http.MethodPost, Path: path("projects", id, "retention", "preview"), Body: body, Repeatable: true})
 }
 
+// ProjectRule is a project with its rule of retention.
+type ProjectRule struct {
+	ProjectID string    `json:"project_id"`
+	Name      string    `json:"name"`
+	Own       Retention `json:"retention"` // what was set for it
+	Effective Retention `json:"effective"` // all of it, the server's defaults among them
+}
+
+// ListRetention reads the rules of a page of the projects that the key may know of.
+func (s *ProjectService) ListRetention(ctx context.Context, p Page) ([]ProjectRule, error) {
+	var answer struct {
+		Projects []ProjectRule `json:"projects"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodGet, Path: "/v1/server/retention", Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	return answer.Projects, err
+}
+
 // Usage is what takes the space of a project, in bytes.
 type Usage struct {
 	ProjectID    string     `json:"project_id"`

@@ -82,6 +82,19 @@ func useService(t *testing.T, c *client.Client) {
 		me.Limits.Project.StoredBytes == nil || !slices.Contains(me.Evaluators, "EXPRESSION") {
 		t.Errorf("me is %+v", me)
 	}
+	if s := must(c.Status(t.Context()))(t); s.Covers != "server" || s.Server.Version != "test" || s.Store.Kind == "" || !s.Store.WriteCheck.OK ||
+		s.Ingest == nil || s.Commits.Total == nil || s.Queue.MaxBytes == 0 || s.Contents.Projects == 0 || s.Retention.Rule.EventDays == nil {
+		t.Errorf("the status is %+v", s)
+	}
+	if text := must(c.Diagnosis(t.Context()))(t); !strings.HasPrefix(text, "## Spangrove diagnosis\n") {
+		t.Errorf("the diagnosis begins with %.40q", text)
+	}
+	if s := must(c.Space(t.Context()))(t); s.Bytes == 0 || len(s.Kinds) == 0 || s.Kinds[0].Bytes == 0 {
+		t.Errorf("the space is %+v", s)
+	}
+	if list := must(c.Projects.ListRetention(t.Context(), client.Page{Limit: 1}))(t); len(list) != 1 || list[0].Effective.EventDays == nil {
+		t.Errorf("rules of retention are %+v", list)
+	}
 	var same json.RawMessage
 	check(t, c.Call(t.Context(), client.Request{Method: "GET", Path: "/v1/healthcheck"}, &same))
 	equal(t, "any call", string(same), `{"status":"ok"}`)

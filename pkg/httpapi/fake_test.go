@@ -122,6 +122,7 @@ type unfaked interface {
 	httpapi.Limits
 	httpapi.Retention
 	httpapi.Usage
+	httpapi.ServerStatus
 	httpapi.Index
 	httpapi.Audit
 }

@@ -110,5 +110,5 @@ var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
 	toolOperations, providerOperations, chartOperations, viewOperations, alertOperations, commentOperations, dashboardOperations, deletionOperations, queueOperations, runOperations, schemaOperations,
 	projectOperations, keyOperations, limitOperations, retentionOperations, usageOperations, indexOperations, auditOperations,
-	refusalOperations, sampleOperations, playgroundOperations,
+	refusalOperations, statusOperations, sampleOperations, playgroundOperations,
 )

@@ -104,6 +104,7 @@ type Store interface {
 	Limits
 	Retention
 	Usage
+	ServerStatus
 	Index
 	Audit
 	mount.Projects // DefaultProject is whose the data is on a server without keys
@@ -143,6 +144,8 @@ type Deps struct {
 type Server struct {
 	Deps
 	trees   *trees
+	status  *statusCache
+	started time.Time
 	ended   chan struct{} // closed by EndStreams
 	endOnce sync.Once
 }
@@ -167,7 +170,7 @@ func New(d Deps) *Server {
 	if d.Refusals == nil {
 		d.Refusals = refused.NewLog(nil)
 	}
-	return &Server{Deps: d, trees: newTrees(), ended: make(chan struct{})}
+	return &Server{Deps: d, trees: newTrees(), status: newStatusCache(), started: d.Now(), ended: make(chan struct{})}
 }
 
 // Route is one method and path of the API.

@@ -2,6 +2,7 @@
 package refused
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"regexp"
@@ -55,6 +56,7 @@ type Log struct {
 	now func() time.Time
 
 	mu       sync.Mutex
+	reasons  reasons // of all projects, and of unknown callers
 	unknown  *ring
 	projects map[string]*list.Element // by public id; values of recent
 	recent   *list.List               // of *projectRing, the one that was refused last first
@@ -70,7 +72,7 @@ func NewLog(now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
 	}
-	return &Log{now: now, unknown: newRing(MaxUnknown), projects: map[string]*list.Element{}, recent: list.New()}
+	return &Log{now: now, reasons: reasons{}, unknown: newRing(MaxUnknown), projects: map[string]*list.Element{}, recent: list.New()}
 }
 
 // Add notes a refused request of now of the project with a public id, or of an unknown caller if that is empty. Requests alike are counted.
@@ -78,7 +80,9 @@ func NewLog(now func() time.Time) *Log {
 func (l *Log) Add(projectID string, r Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ring(projectID).add(bounded(r), l.now())
+	now := l.now()
+	l.reasons.add(r.Status, now)
+	l.ring(projectID).add(bounded(r), now)
 }
 
 // bounded returns a request with texts within their bounds, without a time and a count.
@@ -123,6 +127,53 @@ func (l *Log) Of(projectID string, unknown bool) []Request {
 	return all
 }
 
+// Reason is why requests were refused: how many by one status, and when the last one was.
+type Reason struct {
+	Status int
+	Count  int64
+	Last   time.Time
+}
+
+// Reasons returns what was refused of all callers since the log was made, by status, the most frequent first.
+func (l *Log) Reasons() []Reason {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reasons.list()
+}
+
+// ReasonsOf does so of the callers of a project, for as long as the log has entries of it.
+func (l *Log) ReasonsOf(projectID string) []Reason {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.projects[projectID]; ok {
+		return e.Value.(*projectRing).reasons.list()
+	}
+	return nil
+}
+
+// reasons are by status, of which there are a hundred at most.
+type reasons map[int]*Reason
+
+func (m reasons) add(status int, now time.Time) {
+	r := m[status]
+	if r == nil {
+		r = &Reason{Status: status}
+		m[status] = r
+	}
+	r.Count++
+	r.Last = now
+}
+
+func (m reasons) list() (list []Reason) {
+	for _, r := range m {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Status, b.Status))
+	})
+	return list
+}
+
 // Added returns a number that is another one whenever a request was added to those that Of returns.
 func (l *Log) Added(projectID string, unknown bool) (n int64) {
 	l.mu.Lock()
@@ -138,19 +189,21 @@ func (l *Log) Added(projectID string, unknown bool) (n int64) {
 
 // ring holds the last requests, at most max.
 type ring struct {
-	max    int
-	added  int64                     // requests so far, those that are gone as well
-	alike  map[Request]*list.Element // by the request without its time and count
-	recent *list.List                // of *Request, the last one first
+	max     int
+	added   int64 // requests so far, those that are gone as well
+	reasons reasons
+	alike   map[Request]*list.Element // by the request without its time and count
+	recent  *list.List                // of *Request, the last one first
 }
 
 func newRing(max int) *ring {
-	return &ring{max: max, alike: map[Request]*list.Element{}, recent: list.New()}
+	return &ring{max: max, reasons: reasons{}, alike: map[Request]*list.Element{}, recent: list.New()}
 }
 
 // add counts a request, whose time and count are empty.
 func (r *ring) add(kind Request, now time.Time) {
 	r.added++
+	r.reasons.add(kind.Status, now)
 	e, ok := r.alike[kind]
 	if ok {
 		r.recent.MoveToFront(e)

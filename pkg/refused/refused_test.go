@@ -86,6 +86,35 @@ func TestProjectsAreApart(t *testing.T) {
 	}
 }
 
+// Reasons go on where entries are pushed out, and tell nothing of other projects.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	l := refused.NewLog(clock())
+	for i := range 3 * refused.MaxOfProject {
+		l.Add("p", bad(fmt.Sprint("p", i)))
+	}
+	forbidden := bad("no")
+	forbidden.Status = 403
+	l.Add("q", forbidden)
+	l.Add("", forbidden)
+	show := func(list []refused.Reason) (out string) {
+		for _, r := range list {
+			out += fmt.Sprintf("%d×%d at %d, ", r.Status, r.Count, r.Last.Unix()-1_790_000_000)
+		}
+		return out
+	}
+	for _, tt := range []struct{ got, want string }{
+		{show(l.Reasons()), "400×600 at 600, 403×2 at 602, "},
+		{show(l.ReasonsOf("p")), "400×600 at 600, "},
+		{show(l.ReasonsOf("q")), "403×1 at 601, "},
+		{show(l.ReasonsOf("r")), ""},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s, want %s", tt.got, tt.want)
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	l := refused.NewLog(clock())

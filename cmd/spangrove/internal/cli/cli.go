@@ -47,7 +47,7 @@ var retries = client.Retries{Count: 3, Base: 200 * time.Millisecond, Max: 10 * t
 func Add(root *cobra.Command, start StartLocal) {
 	a := &app{start: start}
 	root.AddGroup(
-		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, and eval, health, mcp and usage:"},
+		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, and eval, health, mcp, status and usage:"},
 		&cobra.Group{ID: GroupServer, Title: "The server:"},
 		&cobra.Group{ID: groupOwn, Title: "This program:"},
 	)
@@ -60,7 +60,7 @@ func Add(root *cobra.Command, start StartLocal) {
 		noun.GroupID = groupData
 		root.AddCommand(noun)
 	}
-	for _, alone := range []*cobra.Command{a.eval(), a.health(), a.mcp(), a.space()} { // nouns that are verbs themselves
+	for _, alone := range []*cobra.Command{a.eval(), a.health(), a.mcp(), a.space(), a.status()} { // nouns that are verbs themselves
 		alone.GroupID = groupData
 		a.wrap(alone)
 		root.AddCommand(alone)

@@ -67,6 +67,7 @@ var verbs = map[string]string{
 	"previewRetention": "projects preview-retention", "getUsage": "usage", "listUsage": "usage",
 	"getIndex": "index status", "rebuildIndex": "index rebuild",
 	"createIngestionKey": "keys create", "createDataPlaneKey": "keys create", "listKeys": "keys list", "revokeKey": "keys revoke", "listAudit": "audit list", "listRefusals": "refusals list",
+	"getServerStatus": "status", "getServerDiagnosis": "status", "getServerSpace": "status", "listRetention": "status",
 	"loadSamples": "samples load", "deleteSamples": "samples delete",
 	"getOpenAPI": ": for programs that are written", "healthcheck": ": for who runs the server",
 }
