@@ -987,7 +987,8 @@ func useDeletions(t *testing.T, c *client.Client) {
 	equal(t, "events, and the session events that are named after them", *n, client.Matching{Events: 3, SessionEvents: 3})
 	_, err := c.Events.DeleteMatching(ctx, events, &client.Matching{Events: 2})
 	equal(t, "more than expected", status(err), http.StatusConflict)
-	d := must(c.Events.DeleteMatching(ctx, events, n))(t)
+	begun := must(c.Events.DeleteMatching(ctx, events, n))(t)
+	d := must(c.Deletions.Get(ctx, begun.ID))(t)
 	for !d.Ended() {
 		d = must(c.Deletions.Get(ctx, d.ID))(t)
 	}

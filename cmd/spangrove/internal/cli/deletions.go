@@ -124,7 +124,7 @@ func (d *matchingDeletion) run(cmd *cobra.Command, q json.RawMessage) error {
 	}
 	what := d.counted(answer)
 	if stay := cell(rawjson.Get(answer, "session_events")); !d.sessions && stay != "0" {
-		d.remark("%s session events match, too, and stay", stay)
+		d.remark("%s more: session events, which stay", stay)
 	}
 	if d.dry {
 		return d.changed(answer, "%s would be deleted", what)
@@ -151,17 +151,25 @@ func (d *matchingDeletion) run(cmd *cobra.Command, q json.RawMessage) error {
 
 // counted writes how many sessions and events an answer counts.
 func (d *matchingDeletion) counted(answer json.RawMessage) string {
-	events := cell(rawjson.Get(answer, "events")) + " events"
+	events := howMany(rawjson.Get(answer, "events"), "event")
 	if d.sessions {
-		return cell(rawjson.Get(answer, "sessions")) + " sessions with " + events
+		return howMany(rawjson.Get(answer, "sessions"), "session") + " with " + events
 	}
 	return events
 }
 
+func howMany(n json.RawMessage, noun string) string {
+	text := cell(n)
+	if text != "1" {
+		noun += "s"
+	}
+	return text + " " + noun
+}
+
 func deletedSoFar(answer json.RawMessage) string {
-	text := cell(rawjson.Get(answer, "deleted_events")) + " of " + cell(rawjson.Get(answer, "events")) + " events deleted"
-	if kept := cell(rawjson.Get(answer, "kept_sessions")); kept != "" && kept != "0" {
-		text += "; " + kept + " sessions stay, since events came to them or they were gone"
+	text := cell(rawjson.Get(answer, "deleted_events")) + " of " + howMany(rawjson.Get(answer, "events"), "event") + " deleted"
+	if kept, _ := rawjson.Number(rawjson.Get(answer, "kept_sessions")); kept > 0 {
+		text += "; kept " + howMany(rawjson.Get(answer, "kept_sessions"), "session") + ", since events came meanwhile, or since somebody else had deleted it"
 	}
 	return text
 }
