@@ -35,7 +35,7 @@ func (e *env) deletes(begin func() (deletion.Deletion, <-chan struct{}, error)) 
 	e.ok(err)
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		e.Fatal("the deletion does not end")
 	}
 	d, err = e.s.Deletion(e.ctx, e.project, d.ID)
@@ -61,7 +61,7 @@ func (e *env) deleteSessions(q query.SessionSearch) deletion.Deletion {
 // deletionsEnd waits until no deletion runs.
 func (e *env) deletionsEnd() {
 	e.Helper()
-	for until := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if e.place.Count(e.T, `SELECT count(*) FROM bulk_deletion WHERE state = 'running'`) == 0 {
 			return
 		}
@@ -258,7 +258,7 @@ func (e *env) underWay() deletion.Deletion {
 	e.ok(err)
 	d, _, err := e.s.DeleteSessions(e.ctx, e.project, query.SessionSearch{}, n)
 	e.ok(err)
-	for until := time.Now().Add(time.Minute); d.Deleted.Sessions == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); d.Deleted.Sessions == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
 		d, err = e.s.Deletion(e.ctx, e.project, d.ID)
 		e.ok(err)
 	}
@@ -266,7 +266,7 @@ func (e *env) underWay() deletion.Deletion {
 }
 
 func bulkRestart(e *env) {
-	e.pairs(2000)
+	e.pairs(800)
 	d := e.underWay()
 	e.ok(e.s.Close(e.ctx))
 	left := e.place.Count(e.T, `SELECT count(*) FROM bulk_deletion_part`)
@@ -280,7 +280,7 @@ func bulkRestart(e *env) {
 	d, err := e.s.Deletion(e.ctx, e.project, d.ID)
 	e.ok(err)
 	e.equal("state", deletion.Done, d.State)
-	e.equal("deleted, each counted once", deletion.Count{Sessions: 2000, Events: 6000}, d.Deleted)
+	e.equal("deleted, each counted once", deletion.Count{Sessions: 800, Events: 2400}, d.Deleted)
 	e.empty()
 }
 
@@ -304,13 +304,13 @@ func bulkTakeOver(e *env) {
 }
 
 func bulkCancel(e *env) {
-	e.pairs(3000)
+	e.pairs(1500)
 	d := e.underWay()
 	d, err := e.s.CancelDeletion(e.ctx, e.project, d.ID)
 	e.ok(err)
 	e.equal("state", deletion.Cancelled, d.State)
 	left := e.place.Count(e.T, `SELECT count(*) FROM session`)
-	e.equal("sessions left", 3000-int(d.Deleted.Sessions), left)
+	e.equal("sessions left", 1500-int(d.Deleted.Sessions), left)
 	if left == 0 {
 		e.Error("nothing was left to cancel")
 	}
@@ -334,7 +334,7 @@ func bulkPrepared(e *env) {
 	part := fmt.Sprintf("%x%02x%02x%02x%02x0000000000000000", i[:], byte(day), byte(day>>8), byte(day>>16), byte(day>>24))
 	e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO bulk_deletion_part VALUES (%d, 'x', 0, %s)`, e.project, e.place.Bytes(part)))
 	e.reopen(optionsNone)
-	for until := time.Now().Add(time.Minute); e.place.Count(e.T, `SELECT count(*) FROM bulk_deletion_part`) > 0; time.Sleep(5 * time.Millisecond) {
+	for until := time.Now().Add(5 * time.Minute); e.place.Count(e.T, `SELECT count(*) FROM bulk_deletion_part`) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(until) {
 			e.Fatal("the part stays")
 		}
