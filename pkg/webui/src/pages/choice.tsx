@@ -44,11 +44,13 @@ export function useChoice(rows: string[], at: string | null, key: string, move: 
     if (id !== at) move(id);
     toggle(id, range);
   };
+  const act = useRef({ byKey, onEvery });
+  act.current = { byKey, onEvery };
   useLayoutEffect(() => addCommands([
-    { id: "choose", keys: ["x"], label: "Select the row", group: "Several rows", run: () => byKey(false) },
-    { id: "choose-range", keys: ["shift+x"], label: "Select all rows up to this one", group: "Several rows", run: () => byKey(true) },
-    { id: "choose-every", keys: ["mod+a"], label: "Select all rows that are loaded, or none", group: "Several rows", run: onEvery },
-  ]), [rows, at, state, key]);
+    { id: "choose", keys: ["x"], label: "Select the row", group: "Several rows", run: () => act.current.byKey(false) },
+    { id: "choose-range", keys: ["shift+x"], label: "Select all rows up to this one", group: "Several rows", run: () => act.current.byKey(true) },
+    { id: "choose-every", keys: ["mod+a"], label: "Select all rows that are loaded, or none", group: "Several rows", run: () => act.current.onEvery() },
+  ]), []);
   const chosen = new Set(now.ids);
   return {
     ids: now.ids, all: now.all, any: now.all || now.ids.length > 0,
@@ -117,7 +119,7 @@ export function ChoiceBar({ of, choice, total, search, range, ids, onDeleted, on
       )}
       {open === "queue" && <AddToQueue events={queued} onClose={close} />}
       {open === "dataset" && dialog.value && <dialog.value.FromList of={of} search={one} onClose={close} />}
-      {open === "delete" && <DeleteMatching of={of} search={one} range={choice.all ? range : "all"} onClose={close} onDeleted={() => { choice.clear(); onDeleted(); }} />}
+      {open === "delete" && <DeleteMatching of={of} search={one} range={choice.all ? range : null} onClose={close} onDeleted={() => { choice.clear(); onDeleted(); }} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 // Deletes all that a list is filtered by, or the rows that are chosen: counted first, and confirmed by typing the count.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, isAbort } from "../api/client.ts";
 import type { Deletion, DeletionCount } from "../api/types.gen.ts";
 import * as format from "../model/format.ts";
@@ -10,14 +10,16 @@ import { bounds } from "../parts/range.tsx";
 const every = 700;
 
 /** Fields of a search that say what matches. */
-function matchOf(search: object, range: string, now: number): object {
+function matchOf(search: object, range: string | null, now: number): object {
   const { filters, event_filters: some } = search as { filters?: unknown; event_filters?: unknown };
+  if (range === null) return { filters };
   const { from, to } = bounds(range, now);
   // The end stands still while the count is read, or new rows would make it another one.
   return { ...(filters ? { filters } : {}), ...(some ? { event_filters: some } : {}), dateRange: { ...(from === null ? {} : { $gte: from }), $lte: to ?? now } };
 }
 
-export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: "events" | "sessions"; search: object; range: string; onClose: () => void; onDeleted: () => void }) {
+/** range is that of the list; null: the filters name rows. */
+export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: "events" | "sessions"; search: object; range: string | null; onClose: () => void; onDeleted: () => void }) {
   const [typed, setTyped] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
@@ -29,6 +31,8 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
   const noun = of.slice(0, -1);
   const found = dry.value;
   const n = found === null ? null : of === "sessions" ? found.sessions ?? 0 : found.events;
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => input.current?.focus(), [n !== null]);
   const id = made?.id;
   const running = made !== null && (made.state === "running" || made.state === "preparing");
   useEffect(() => {
@@ -88,7 +92,7 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
               </p>
             )}
             {(found.session_events ?? 0) > 0 && <p class="secondary">{`${format.plural(found.session_events!, "session event")} that match, too, stay: sessions are deleted in their own list.`}</p>}
-            {n !== 0 && <label>{`Type ${n} or delete to go on`}<input class="input" autoFocus autocomplete="off" spellcheck={false} value={typed} onInput={(e) => setTyped(e.currentTarget.value)} /></label>}
+            {n !== 0 && <label>{`Type ${n} or delete to go on`}<input ref={input} class="input" autocomplete="off" spellcheck={false} value={typed} onInput={(e) => setTyped(e.currentTarget.value)} /></label>}
           </>
         )}
         {made && (
