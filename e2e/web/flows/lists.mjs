@@ -195,7 +195,7 @@ test("a deletion that takes long shows its progress, and is left or stopped", as
   await p.close();
 });
 
-test("at 400 px boxes are large and always there, and dialogs fit", async () => {
+test("at 400 px rows are selected, and what is done with them fits", async () => {
   const { q, source } = await sessions(2);
   const p = await open({ width: 400, height: 800 });
   await p.go(list("sessions", q), ".table .row");

@@ -32,7 +32,9 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
   const found = dry.value;
   const n = found === null ? null : of === "sessions" ? found.sessions ?? 0 : found.events;
   const input = useRef<HTMLInputElement>(null);
+  const last = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => input.current?.focus(), [n !== null]);
+  useLayoutEffect(() => { if (made) last.current?.focus(); }, [made !== null]); // what had the focus is gone
   const id = made?.id;
   const running = made !== null && (made.state === "running" || made.state === "preparing");
   useEffect(() => {
@@ -87,8 +89,8 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
           <>
             {n === 0 ? <p>{`No ${noun} matches.`}</p> : (
               <p>
-                {of === "sessions" ? <>They have <b>{format.plural(found.events, "event")}</b>, which go with them, and so do scores, comments and items of queues.</> : <>Their scores, comments and items of queues go with them.</>}
-                {" Datapoints that were made of them stay. This cannot be undone."}
+                {of === "sessions" && <>{n === 1 ? "It has " : "They have "}<b>{format.plural(found.events, "event")}</b>. </>}
+                {"Scores, comments and items of queues go, too. Datapoints that were made of what is deleted stay. This cannot be undone."}
               </p>
             )}
             {(found.session_events ?? 0) > 0 && <p class="secondary">{`${format.plural(found.session_events!, "session event")} that match, too, stay: sessions are deleted in their own list.`}</p>}
@@ -109,7 +111,7 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
         <div class="form-end">
           {!made && <button type="button" class="button" onClick={close}>Cancel</button>}
           {running && <button type="button" class="button danger" onClick={() => void cancel()}>Stop</button>}
-          {made ? <button class="button primary" type="submit">{running ? "Leave" : "Close"}</button> : <button class="button danger" type="submit" disabled={!sure || busy}>{busy ? "Deleting…" : "Delete for good"}</button>}
+          {made ? <button ref={last} class="button primary" type="submit">{running ? "Leave" : "Close"}</button> : <button class="button danger" type="submit" disabled={!sure || busy}>{busy ? "Deleting…" : "Delete for good"}</button>}
         </div>
       </form>
     </Dialog>
