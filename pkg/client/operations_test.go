@@ -367,7 +367,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets}, {"rows of datasets", useDatasetRows},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"dashboards", useDashboards}, {"deletions", useDeletions}, {"export", useExport}, {"alerts", useAlerts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"comments", useComments}, {"dashboards", useDashboards}, {"export", useExport}, {"alerts", useAlerts}, {"providers", useProviders}, {"queues", useQueues}, {"deletions", useDeletions}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}
