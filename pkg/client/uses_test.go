@@ -1052,4 +1052,36 @@ func cancelDeletion(t *testing.T, c *client.Client, source client.Filter) {
 		}
 	}
 	t.Error("no deletion could be cancelled before it ended")
+	for !cancelled(t, c) { // it ended before
+	}
 }
+
+// cancelled deletes events in several transactions, and reports whether that could be ended before it was done.
+func cancelled(t *testing.T, c *client.Client) bool {
+	t.Helper()
+	ctx := t.Context()
+	many := make([]client.EventInput, 900)
+	for i := range many {
+		many[i] = client.EventInput{EventType: client.EventTool, EventName: "c", Source: "cancelled"}
+	}
+	check(t, second(c.Sessions.AddEvents(ctx, uuid.NewString(), many)))
+	q := client.EventQuery{Filters: []client.Filter{{Field: "source", Operator: client.Is, Value: "cancelled"}}}
+	n := must(c.Events.CountMatching(ctx, q))(t)
+	before := must(c.Deletions.List(ctx, client.Page{Limit: 1}))(t).Items[0].ID
+	begun := make(chan error, 1)
+	go func() { begun <- second(c.Events.DeleteMatching(ctx, q, n)) }()
+	for {
+		last := must(c.Deletions.List(ctx, client.Page{Limit: 1}))(t).Items[0]
+		if last.ID == before {
+			continue
+		}
+		d, err := c.Deletions.Cancel(ctx, last.ID)
+		check(t, <-begun)
+		if err == nil {
+			equal(t, "state", d.State, client.DeletionCancelled)
+		}
+		return err == nil
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

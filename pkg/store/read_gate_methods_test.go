@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/deletion"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -61,6 +62,22 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 	"IndexState": func(ctx context.Context, s *Store, p int64) error { _, err := s.IndexState(ctx, p); return err },
 	"PreviewRetention": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.PreviewRetention(ctx, p, project.RetentionRule{EventDays: 1})
+		return err
+	},
+	"CountEventDeletion": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.CountEventDeletion(ctx, p, query.Search{})
+		return err
+	},
+	"CountSessionDeletion": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.CountSessionDeletion(ctx, p, query.SessionSearch{})
+		return err
+	},
+	"DeleteEvents": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.DeleteEvents(ctx, p, query.Search{}, deletion.Count{})
+		return err
+	},
+	"DeleteSessions": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.DeleteSessions(ctx, p, query.SessionSearch{}, deletion.Count{})
 		return err
 	},
 	"FindRuns": func(ctx context.Context, s *Store, p int64) error {
@@ -129,13 +146,13 @@ var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
 		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View", "FindComments", "CountComments", "QueueProgress",
-		"Dashboard", "Alert",
+		"Dashboard", "Alert", "Deletion",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments", "LoadDashboards", "LoadAlerts",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews", "LoadComments", "LoadDashboards", "LoadAlerts", "LoadDeletions",
 	},
 	"lists definitions that people made": {
 		"FindBackfills", "FindCharts", "FindDashboards", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
-		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "FindAlerts", "AlertChanges", "AlertNotices", "OnlineMetrics", "MetricRules", "Providers",
+		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "FindAlerts", "FindDeletions", "AlertChanges", "AlertNotices", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
 		"Audit", "Projects", "Keys", "DatabaseBytes", "ExpireAudit", "RecordAudit", "RecordKeyUse", "Forget", "Tidy", "UsePrices",
@@ -161,7 +178,7 @@ var otherMethods = map[string][]string{
 		"ReleaseItem", "AnnotateItem", "OpenItem", "WithdrawAnnotation", "SettleItem", "UnsettleItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
 		"CreateView", "UpdateView", "DeleteView", "CreateComment", "UpdateComment", "DeleteComment",
 		"CreateDashboard", "UpdateDashboard", "DeleteDashboard",
-		"CreateAlert", "ChangeAlert", "DeleteAlert",
+		"CreateAlert", "ChangeAlert", "DeleteAlert", "CancelDeletion",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},
 }
