@@ -50,7 +50,7 @@ var fields = [...]struct {
 // fixedAttributes is how many attributes a native span has beside its JSON fields, at most.
 const fixedAttributes = 13
 
-// Fixed reports whether an attribute of a native span is none of a sender's text: ids, the type, and what the codec notes.
+// Fixed reports whether an attribute of a native span is not text of its sender: an id, the type, what the codec notes.
 // A processor that changes text leaves it alone.
 func Fixed(attr string) bool {
 	switch attr {
