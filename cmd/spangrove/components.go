@@ -18,6 +18,8 @@ import (
 	evaluateextension "github.com/spangrove/spangrove/extension/evaluateextension"
 	storeextension "github.com/spangrove/spangrove/extension/storeextension"
 	evaluateprocessor "github.com/spangrove/spangrove/processor/evaluateprocessor"
+	sampleprocessor "github.com/spangrove/spangrove/processor/sampleprocessor"
+	scrubprocessor "github.com/spangrove/spangrove/processor/scrubprocessor"
 	spangrovereceiver "github.com/spangrove/spangrove/receiver/spangrovereceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -115,6 +117,8 @@ func components() (otelcol.Factories, error) {
 
 	factories.Processors, err = otelcol.MakeFactoryMap[processor.Factory](
 		evaluateprocessor.NewFactory(),
+		sampleprocessor.NewFactory(),
+		scrubprocessor.NewFactory(),
 		batchprocessor.NewFactory(),
 		memorylimiterprocessor.NewFactory(),
 		attributesprocessor.NewFactory(),
@@ -128,6 +132,8 @@ func components() (otelcol.Factories, error) {
 	}
 	factories.ProcessorModules = makeModulesMap(factories.Processors, map[component.Type]string{
 		evaluateprocessor.NewFactory().Type():      "github.com/spangrove/spangrove v0.0.0",
+		sampleprocessor.NewFactory().Type():        "github.com/spangrove/spangrove v0.0.0",
+		scrubprocessor.NewFactory().Type():         "github.com/spangrove/spangrove v0.0.0",
 		batchprocessor.NewFactory().Type():         "go.opentelemetry.io/collector/processor/batchprocessor v0.161.0",
 		memorylimiterprocessor.NewFactory().Type(): "go.opentelemetry.io/collector/processor/memorylimiterprocessor v0.161.0",
 		attributesprocessor.NewFactory().Type():    "github.com/open-telemetry/opentelemetry-collector-contrib/processor/attributesprocessor v0.161.0",

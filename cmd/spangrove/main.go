@@ -49,6 +49,7 @@ The server's embedded configuration reads these variables:
     SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
     SPANGROVE_API_KEY         a key instead of a generated one
     SPANGROVE_PROJECT         the first project's name     default
+    SPANGROVE_SCRUB           replace secrets: secrets     off
     SPANGROVE_TLS_CERT_FILE   certificate of all listeners
     SPANGROVE_TLS_KEY_FILE    its key
     SPANGROVE_METRICS_ADDR    metrics for Prometheus       off

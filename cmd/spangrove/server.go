@@ -183,6 +183,7 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 			ProviderFactories: providers(),
 			ConverterFactories: []confmap.ConverterFactory{
 				confmap.NewConverterFactory(newExposure),
+				confmap.NewConverterFactory(newScrubbed),
 			},
 		}},
 		LoggingOptions: []zap.Option{zap.WrapCore(quiet)},

@@ -3,12 +3,14 @@ package apiextension
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 
 	"github.com/spangrove/spangrove/pkg/ingress"
+	"github.com/spangrove/spangrove/pkg/scrub"
 )
 
 // Config is the configuration of the extension.
@@ -41,6 +43,10 @@ type Config struct {
 	// metrics that need nothing but the event can be run.
 	Evaluate *component.ID `mapstructure:"evaluate"`
 
+	// Scrub are the rules by which secrets are replaced in updates of events, which take no pipeline and so
+	// no processor; as rules of spangrove_scrub. Default off.
+	Scrub []string `mapstructure:"scrub"`
+
 	// DrainTimeout is how long requests under way may take after the order to stop, before
 	// their connections are cut. Default 10s.
 	DrainTimeout time.Duration `mapstructure:"drain_timeout"`
@@ -66,6 +72,9 @@ func (c *Config) Validate() error {
 	}
 	if c.ShutdownDelay < 0 || c.ShutdownDelay > maxShutdownDelay {
 		return fmt.Errorf("shutdown_delay: must be between 0s and %s, not %s", maxShutdownDelay, c.ShutdownDelay)
+	}
+	if _, err := scrub.New(c.Scrub, nil); err != nil {
+		return fmt.Errorf("scrub: %s", strings.TrimPrefix(err.Error(), "rules: "))
 	}
 	if err := ingress.CheckAlgorithms(c.HTTP.CompressionAlgorithms); err != nil {
 		return err

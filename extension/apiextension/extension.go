@@ -131,7 +131,12 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		playground, _ = evaluator.(httpapi.Playground)
 		alerts, _ = evaluator.(httpapi.AlertKeeper)
 	}
+	clean, err := newScrub(e.set.TelemetrySettings, e.cfg.Scrub)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.key("scrub"), err)
+	}
 	api := httpapi.New(httpapi.Deps{
+		Scrub: clean,
 		Store: s, Evaluator: evaluator, Providers: providers, Playground: playground, Alerts: alerts, ReadBody: e.readBody, Recheck: e.recheck(auth),
 		Refusals: e.refusals, Listeners: e.listeners.list, MaxBody: e.cfg.HTTP.MaxRequestBodySize,
 		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,

@@ -147,3 +147,37 @@ func TestTLSByEnvironment(t *testing.T) {
 		t.Errorf("half of it: %v", err)
 	}
 }
+
+// TestScrubByEnvironment: the variable reaches both places that scrub, and both pipelines have the processor.
+func TestScrubByEnvironment(t *testing.T) {
+	for value, want := range map[string]string{"": "off", "secrets,email": "secrets,email", "off": "off"} {
+		t.Setenv("SPANGROVE_SCRUB", value)
+		if value == "" {
+			if err := os.Unsetenv("SPANGROVE_SCRUB"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		conf := resolve(t)
+		var got struct {
+			Rules []string `mapstructure:"rules"`
+			Scrub []string `mapstructure:"scrub"`
+		}
+		for _, path := range []string{"processors::spangrove_scrub", "extensions::spangrove_api"} {
+			sub, err := conf.Sub(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sub.Unmarshal(&got, confmap.WithIgnoreUnused()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(got.Rules) != 1 || got.Rules[0] != want || len(got.Scrub) != 1 || got.Scrub[0] != want {
+			t.Errorf("SPANGROVE_SCRUB=%q: %+v, want %q", value, got, want)
+		}
+		for _, pipeline := range []string{"traces", "logs"} {
+			if list := conf.Get("service::pipelines::" + pipeline + "::processors"); !reflect.DeepEqual(list, []any{"memory_limiter", "spangrove_scrub"}) {
+				t.Errorf("%s: processors %v", pipeline, list)
+			}
+		}
+	}
+}

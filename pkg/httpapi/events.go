@@ -203,6 +203,9 @@ func (s *Server) update(c *call, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	if s.Scrub != nil {
+		body = s.Scrub(body)
+	}
 	u, err := wire.DecodeUpdate(body, id)
 	if err != nil {
 		return err

@@ -124,6 +124,8 @@ type Deps struct {
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
 	// release frees what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
+	// Scrub replaces secrets in the body of an update of an event. If it is nil, none are.
+	Scrub func(body []byte) []byte
 	// Recheck authenticates a request anew: a stream ends with its caller's key. If it is nil, streams go on.
 	Recheck func(r *http.Request) (context.Context, error)
 	// Refusals keeps the requests that were refused. If it is nil, the server keeps its own.
