@@ -9,6 +9,7 @@
 //	SPANGROVE_TEST_POSTGRES  DSN of a server in which databases may be created
 //	SPANGROVE_E2E_SDK        folder that e2e/sdk/install.sh filled
 //	SPANGROVE_E2E_KILLS      kills per store, instead of 20 (SQLite) and 5 (PostgreSQL)
+//	SPANGROVE_E2E_EDGE_SPANS spans through the edge, instead of 6,000
 //	SPANGROVE_E2E_SEED       seed of the random moments; empty: from the clock, logged
 package harness
 
