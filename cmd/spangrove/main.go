@@ -64,6 +64,7 @@ The nouns read these, before the file that spangrove config set writes:
 
     SPANGROVE_SERVER          the server to ask            http://127.0.0.1:7420
     SPANGROVE_API_KEY         the key to ask with          that of a server here
+    SPANGROVE_API_KEY_FILE    a file with it
     SPANGROVE_TIMEOUT         how long a call may take     30s
     SPANGROVE_OUTPUT          table, json, jsonl, yaml     table`
 

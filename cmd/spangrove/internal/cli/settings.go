@@ -32,6 +32,9 @@ const (
 // optionKeyFile is the option that names a file with the key, which no list of processes shows.
 const optionKeyFile = "api-key-file"
 
+// variableKeyFile does the same, as the server has it: so a container in which the server takes its key from a file has the command line, too.
+const variableKeyFile = "SPANGROVE_API_KEY_FILE"
+
 // known are the settings in the order in which they are shown.
 var known = []struct {
 	name, variable, otherwise string
@@ -121,7 +124,11 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 		if flags.Lookup(settingKey).Changed {
 			return nil, usage("--%s and --%s: give one of them", settingKey, optionKeyFile)
 		}
-		if s[settingKey], err = keyFromFile(*o.values[optionKeyFile]); err != nil {
+		if s[settingKey], err = keyFromFile("--"+optionKeyFile, *o.values[optionKeyFile]); err != nil {
+			return nil, err
+		}
+	} else if path := os.Getenv(variableKeyFile); path != "" && os.Getenv("SPANGROVE_API_KEY") == "" && !flags.Changed(settingKey) {
+		if s[settingKey], err = keyFromFile(variableKeyFile, path); err != nil {
 			return nil, err
 		}
 	}
@@ -131,11 +138,11 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 	return s, nil
 }
 
-// keyFromFile returns the key that a file holds, without the space around it.
-func keyFromFile(path string) (setting, error) {
+// keyFromFile returns the key that a file holds, without the space around it. by is what named the file.
+func keyFromFile(by, path string) (setting, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return setting{}, usage("--%s: %s", optionKeyFile, err)
+		return setting{}, usage("%s: %s", by, err)
 	}
 	key := strings.TrimSpace(string(text))
 	if err := checkKey(key); err != nil {
