@@ -215,7 +215,7 @@ func (a *app) statusTable(answer json.RawMessage) error {
 		}
 	}
 	if c := s.Contents; c != nil {
-		line("stored", "%s events in %s sessions, %s projects, %s", grouped(c.Events), grouped(c.Sessions), grouped(c.Projects), size(c.StoredBytes))
+		line("stored", "events %s, sessions %s, projects %s, %s", grouped(c.Events), grouped(c.Sessions), grouped(c.Projects), size(c.StoredBytes))
 	}
 	if i := s.Ingest; i != nil {
 		line("ingest", "%.1f events/s over a minute, %.1f over five; %s since the start, %s spans and %s native",
@@ -235,20 +235,22 @@ func (a *app) statusTable(answer json.RawMessage) error {
 		line("commits", "%s", text)
 	}
 	if q := s.Queue; q != nil {
-		line("queue", "%d requests of %d, %d events, %s of %s; %d refused", q.Requests, q.MaxRequests, q.Events, size(q.Bytes), size(q.MaxBytes), q.Refused)
+		line("queue", "requests %s of %s, events %s, %s of %s; refused %s", grouped(q.Requests), grouped(q.MaxRequests), grouped(q.Events), size(q.Bytes),
+			size(q.MaxBytes), grouped(q.Refused))
 	}
 	if w := s.Waiting; w != nil {
-		line("waiting", "%d updates of %d, %d parts of logs", w.Updates, w.MaxUpdates, w.LogParts)
+		line("waiting", "updates %s of %s, parts of logs %s", grouped(w.Updates), grouped(w.MaxUpdates), grouped(w.LogParts))
 	}
 	if e := s.Evaluations; e != nil {
-		line("evaluations", "%d wait, %d delayed, %d events to look at, %d failed, %d dead", e.Waiting, e.Delayed, e.NewEvents, e.Failed, e.Dead)
+		line("evaluations", "waiting %s, delayed %s, events to look at %s, failed %s, dead %s", grouped(e.Waiting), grouped(e.Delayed), grouped(e.NewEvents),
+			grouped(e.Failed), grouped(e.Dead))
 	}
 	if x := s.Index; x != nil {
-		line("index", "%d segments, %d to build anew, %d without words, %d events not sealed, %d changed", x.Segments, x.WaitingSegments, x.WaitingWords,
-			x.UnsealedEvents, x.ChangedEvents)
+		line("index", "segments %s, to build anew %s, without words %s; events not sealed %s, changed %s", grouped(x.Segments), grouped(x.WaitingSegments),
+			grouped(x.WaitingWords), grouped(x.UnsealedEvents), grouped(x.ChangedEvents))
 	}
 	if p := s.Packer; p != nil {
-		line("packer", "%d sessions to pack, %d of them at rest", p.Sessions, p.Due)
+		line("packer", "sessions to pack %s, of them at rest %s", grouped(p.Sessions), grouped(p.Due))
 	}
 	for _, r := range s.Refusals {
 		line("refused", "%s (%d): %s, last at %s", r.Reason, r.Status, grouped(r.Count), showTime(r.LastAt))
