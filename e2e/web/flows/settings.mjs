@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { base, hostile, open, run, send, shots, test } from "../page.mjs";
 
 const me = await send("GET", "/v1/me");
-const tabs = ["project", "keys", "providers", "projects", "audit"];
+const tabs = ["project", "keys", "providers", "projects", "server", "audit"];
 
 test("keys: made, shown once, used, revoked", async () => {
   const p = await open();
@@ -174,6 +174,41 @@ test("projects are made, and deleted when their name is typed; the audit log tel
   await p.close();
 });
 
+test("the server: figures go on by themselves, space and rules are counted on demand, the diagnosis names nobody", async () => {
+  const p = await open();
+  await p.go("settings/server", ".server-parts");
+  const total = async () => Number((await p.page.textContent("dt:has-text('Since the start') + dd")).match(/[\d,]+/)[0].replaceAll(",", ""));
+  const before = await total();
+  await send("POST", "/v1/events", { event: { event_type: "tool", event_name: "planted-name", duration: 5, inputs: { q: "planted-content" } } });
+  await p.page.waitForFunction((n) => Number(document.querySelector("section[aria-label=Writes]").textContent.match(/Since the start([\d,]+)/)[1].replaceAll(",", "")) > n, before, { timeout: 20_000 });
+  assert.match(await p.page.textContent("section[aria-label=Store]"), /(SQLite|PostgreSQL) \d+\.\d+.*Writableyes, in /);
+  assert.match(await p.page.textContent("section[aria-label=Writes]"), /p50 .*, p99 /);
+  await p.page.click("button:has-text('Count by kind')");
+  await p.page.waitForSelector(".kind-bars li:has-text('Rows of events')");
+  await p.page.click("button:has-text('Show the rules')");
+  const rule = p.page.locator("tr", { hasText: me.project.name }).first();
+  await rule.locator("button").click();
+  await rule.locator("button:has-text('Count again')").waitFor();
+  assert.match(await rule.textContent(), /nothing|session/);
+  await p.flaws("the server");
+  await p.page.click("button:has-text('Copy diagnosis')");
+  await p.page.waitForSelector("button:has-text('Copied')");
+  const text = await p.page.evaluate(() => navigator.clipboard.readText());
+  assert.match(text, /^## Spangrove diagnosis\n/);
+  assert.match(text, /"per_second_1m"/);
+  for (const planted of ["planted-", me.project.id, me.key_id, '"directory"', hostile[0], hostile[1]]) assert.ok(!text.includes(planted), `${planted} is in the diagnosis`);
+  // A page that nobody sees asks for nothing.
+  let asked = 0;
+  p.page.on("request", (r) => { if (r.url().endsWith("/v1/server/status")) asked++; });
+  await p.page.evaluate(() => Object.defineProperty(document, "hidden", { configurable: true, get: () => true }));
+  await p.page.waitForTimeout(6000);
+  assert.equal(asked, 0, "a hidden page asks");
+  await p.page.evaluate(() => { delete document.hidden; document.dispatchEvent(new Event("visibilitychange")); });
+  await p.page.waitForFunction(() => /As of/.test(document.querySelector(".settings-head").textContent));
+  await p.check("the server");
+  await p.close();
+});
+
 test("whose key may not change anything sees why", async () => {
   const made = await send("POST", `/v1/projects/${me.project.id}/fine_grained_api_keys`, { name: "reader", permissions: ["read"], expires_at: "2099-01-01T00:00:00Z" });
   const p = await open({ signIn: false });
@@ -184,6 +219,9 @@ test("whose key may not change anything sees why", async () => {
   }
   await p.go("settings/providers", ".settings-head");
   assert.equal(await p.page.locator(".settings button").count(), 0);
+  await p.go("settings/server", ".server-parts");
+  assert.equal(await p.page.locator("button:has-text('Count by kind')").count(), 0);
+  assert.ok(!(await p.page.textContent(".settings")).includes("Directory"), "who reads sees the data directory");
   await p.check("a reader's settings");
   await p.close();
 });

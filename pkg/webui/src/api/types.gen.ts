@@ -1152,6 +1152,19 @@ export interface GetRetentionAnswer {
 /** What GET /v1/runs/{id} answers: the run */
 export type GetRunAnswer = RunAnswer;
 
+/** What GET /v1/server/space answers: what takes space */
+export interface GetServerSpaceAnswer {
+  counted_at: string;
+  took_ms: number;
+  /** all of it, as database_bytes of the status */
+  bytes: number;
+  /** the largest first */
+  kinds: {
+    kind: "heads" | "payload" | "sessions" | "logs" | "segments" | "words" | "evaluations" | "fields" | "resources" | "indexes" | "free";
+    bytes: number;
+  }[];
+}
+
 /** What GET /v1/sessions/{id}/tree answers: the rows */
 export interface GetSessionTreeAnswer {
   session_id: string;
@@ -1427,6 +1440,11 @@ export interface ListQueuesAnswer {
 /** What GET /v1/server/refusals answers: the refused requests */
 export interface ListRefusalsAnswer {
   refusals: Refusal[];
+}
+
+/** What GET /v1/server/retention answers: a page of the projects */
+export interface ListRetentionAnswer {
+  projects: { project_id: string; name: string; retention: Retention; effective: Retention }[];
 }
 
 /** What GET /v1/runs answers: a page of runs */
@@ -2114,6 +2132,144 @@ export interface SearchSessionsBody {
   total?: "none" | "exact";
 }
 
+export interface ServerStatus {
+  time: string;
+  covers: "server" | "project";
+  /** the worst first */
+  problems: {
+    code: "store_not_writable" | "store_not_readable" | "disk_low" | "queue_full" | "updates_full" | "commits_slow" | "index_stalled";
+    severity: "error" | "warning";
+    message: string;
+  }[];
+  server: {
+    version: string;
+    go_version: string;
+    os: string;
+    arch: string;
+    started_at: string;
+    uptime_s: number;
+    /** what the Go runtime has of the system */
+    memory_bytes: number;
+    heap_bytes: number;
+    /** 0: none */
+    memory_limit: number;
+    goroutines: number;
+    gomaxprocs: number;
+    cpus: number;
+  };
+  store?: {
+    /** sqlite or postgresql; empty if it could not be asked */
+    kind: string;
+    version: string;
+    /** of the data, for keys of scope admin */
+    directory?: string;
+    /** of the data directory */
+    disk?: { free_bytes: number; total_bytes: number };
+    /** of SQLite the files, of PostgreSQL the tables with their indexes */
+    database_bytes?: number;
+    write_check?: {
+      time: string;
+      ok: boolean;
+      took_ms: number;
+      /** the errorCode of why not */
+      reason?: string;
+    };
+  };
+  /** events that were stored, with repeats */
+  ingest?: { events: StatusRate; spans: StatusRate; native: StatusRate };
+  /** of the last five minutes; times within 10 % */
+  commits?: {
+    p50_ms: number | null;
+    p99_ms: number | null;
+    count?: number;
+    /** of those that store events */
+    mean_events?: number;
+    /** since the server started */
+    total?: number;
+    /** since the server started */
+    failed?: number;
+    last_failed_at?: string;
+  };
+  /** writes that wait for a commit or are in one */
+  queue?: {
+    requests: number;
+    max_requests: number;
+    events: number;
+    bytes: number;
+    max_bytes: number;
+    /** that found no room, since the server started */
+    refused: number;
+  };
+  /** what came before its event */
+  waiting?: { updates: number; max_updates: number; log_parts: number };
+  evaluations?: {
+    /** those that are being worked on among them */
+    waiting: number;
+    due: number;
+    /** events that are looked at later, since they may go on */
+    delayed: number;
+    /** that nobody has looked at yet */
+    new_events: number;
+    failed: number;
+    /** that were tried as often as may be */
+    dead: number;
+  };
+  index?: {
+    segments: number;
+    /** that are to be built anew */
+    waiting_segments: number;
+    /** segments that wait for their index of words */
+    waiting_words: number;
+    /** events in these */
+    waiting_text_events: number;
+    /** at most, that came after the last segment */
+    unsealed_events: number;
+    changed_events: number;
+    /** since the background last looked */
+    idle_s: number;
+  };
+  packer?: {
+    /** of which payload is not packed */
+    sessions: number;
+    /** those of them that are at rest */
+    due: number;
+  };
+  contents?: {
+    projects: number;
+    sessions: number;
+    /** session events among them */
+    events: number;
+    stored_bytes: number;
+  };
+  /** requests that were refused since the server started, the most frequent first */
+  refusals: {
+    /** the errorCode of the status, in lower case */
+    reason: string;
+    status: number;
+    count: number;
+    last_at: string;
+  }[];
+  retention?: { rule: Retention; default: Retention };
+  configuration?: {
+    synchronous?: "full" | "normal";
+    writers: number;
+    read_timeout_s: number;
+    read_share: number;
+    read_wait_s: number;
+    value_events: number;
+    pending_ttl_s: number;
+    /** null: never */
+    pack_after_s: number | null;
+    /** whether callers must have one */
+    keys: boolean;
+    max_body_bytes: number;
+    listeners: { serves: "api" | "otlp_grpc" | "otlp_http"; tls: boolean; max_body_bytes: number }[];
+    evaluators: string[];
+    /** that the caller's project may use */
+    providers: number;
+  };
+}
+
 export interface SessionSummary {
   session_id: string;
   /** at most 300 bytes */
@@ -2163,6 +2319,15 @@ export interface Snippet {
   before: string;
   hit: string;
   after: string;
+}
+
+export interface StatusRate {
+  /** over the last minute */
+  per_second_1m: number;
+  /** over the last five minutes */
+  per_second_5m: number;
+  /** since the server started */
+  total: number;
 }
 
 /** What POST /v1/login/project answers: switched */

@@ -45,11 +45,12 @@ export function cost(usd: number): string {
   return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
 }
 
-/** Bytes: 1536 → "1.5 KB". */
+/** Bytes: 1536 → "1.5 KB", 5368709120 → "5.0 GB". */
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`;
   if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
-  return `${(n / (1 << 20)).toFixed(1)} MB`;
+  if (n < 1 << 30) return `${(n / (1 << 20)).toFixed(1)} MB`;
+  return `${(n / (1 << 30)).toFixed(1)} GB`;
 }
 
 /** The date and time, to the millisecond: "2026-11-22 14:03:05.123". Years beyond four digits stay readable. */

@@ -7,12 +7,14 @@ import { KeysTab } from "./keys.tsx";
 import { ProjectTab } from "./project.tsx";
 import { ProjectsTab } from "./projects.tsx";
 import { ProvidersTab } from "./providers.tsx";
+import { ServerTab } from "./server.tsx";
 
 const tabs: Record<string, { label: string; Tab: ComponentType }> = {
   project: { label: "Project", Tab: ProjectTab },
   keys: { label: "Keys", Tab: KeysTab },
   providers: { label: "Providers", Tab: ProvidersTab },
   projects: { label: "All projects", Tab: ProjectsTab },
+  server: { label: "Server", Tab: ServerTab },
   audit: { label: "Audit log", Tab: AuditTab },
 };
 
