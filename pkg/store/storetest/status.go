@@ -35,8 +35,12 @@ func statusActivity(e *env) {
 	if got.Ingest.Events.PerSecond1m <= 0 || got.Commits.P50MS == nil || *got.Commits.P50MS <= 0 || *got.Commits.P99MS < *got.Commits.P50MS {
 		e.Errorf("%+v, commits %+v", got.Ingest, got.Commits)
 	}
-	if n := *got.Commits.Total - *before.Commits.Total; n != 3 {
+	if n := *got.Commits.Total - *before.Commits.Total; n < 3 { // the background may commit, too
 		e.Errorf("%d commits, want 3", n)
+	}
+	for got.Queue.Requests > 0 { // of the background; they end
+		time.Sleep(time.Millisecond)
+		got = e.s.Activity(0)
 	}
 	e.equal("what waits", status.Queue{MaxRequests: got.Queue.MaxRequests, MaxBytes: got.Queue.MaxBytes}, got.Queue)
 	if got.Queue.MaxRequests <= 0 || got.Queue.MaxBytes <= 0 {
