@@ -323,6 +323,19 @@ test("events and completions", async () => {
   await p.close();
 });
 
+test("a link to a transcript shows what its steps say, and two sessions are chosen on a narrow page", async () => {
+  const { sessions: [session] } = await send("POST", "/v1/samples");
+  const p = await open({ width: 400 });
+  await p.go(`session/${session}?view=transcript`, ".step");
+  await p.page.waitForSelector(".step-line:has-text('Where is my parcel?')");
+  await p.go("compare", ".choose li");
+  const button = await p.page.locator(".choose button[type=submit]").boundingBox();
+  assert.ok(button.x + button.width <= 400, `the button ends at ${button.x + button.width}`);
+  await p.check("a narrow page");
+  await p.close();
+  await send("DELETE", "/v1/samples");
+});
+
 test("six readings of one selection, in both themes and at three widths", async () => {
   const found = await send("POST", "/v1/sessions/search", { sort: "events", limit: 5, filters: [{ field: "totals.events", operator: "less than", value: 1000 }, { field: "totals.model_events", operator: "greater than", value: 1 }] });
   const session = found.sessions[0].session_id;

@@ -274,7 +274,7 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
           ) : view === "thread" ? (
             <Thread tree={part} selected={selectedId} onSelect={select} />
           ) : (
-            <Steps tree={tree} range={zoomed} selected={selectedId} onVisible={onVisible} onSelect={select} />
+            <Steps tree={tree} range={zoomed} selected={selectedId} turn={turn} onVisible={onVisible} onSelect={select} />
           )}
           {(needsRows || zoomed || tree.truncated || parts.problem) && (
             <div class="foot" role="status">
@@ -367,12 +367,12 @@ function matcher(only: string | null, find: string, range: Range | null, hits: R
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 
-function Steps({ tree, range, selected, onVisible, onSelect }: { tree: Tree; range: Range | null; selected: string | null; onVisible: (ids: string[]) => void; onSelect: (id: string) => void }) {
+function Steps({ tree, range, selected, turn, onVisible, onSelect }: { tree: Tree; range: Range | null; selected: string | null; turn: number; onVisible: (ids: string[]) => void; onSelect: (id: string) => void }) {
   const all = useMemo(() => transcript(tree), [tree]);
   const steps = useMemo(() => (range ? all.filter((s) => overlaps(s.node, range)) : all), [all, range]);
   if (all.length > 0 && steps.length === 0) return <Empty title="No steps in this time" />;
   if (steps.length === 0) return <Empty title="No steps yet"><p>The session has no events below it.</p></Empty>;
-  return <TranscriptView steps={steps} hidden={loadedOf(tree) - all.length} selected={selected} preview={previewOf} onVisible={onVisible} onSelect={onSelect} />;
+  return <TranscriptView steps={steps} hidden={loadedOf(tree) - all.length} selected={selected} preview={previewOf} turn={turn} onVisible={onVisible} onSelect={onSelect} />;
 }
 
 /** How many model calls a thread reads at a time. */

@@ -16,7 +16,7 @@ const peekLimit = 5000;
 
 export function SessionPeek({ id, row, onClose }: { id: string; row: SessionSummary | null; onClose: () => void }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState(0);
+  const [turn, redraw] = useState(0);
   const tree = useLoaded(rested, async (signal) => readTree(await call<GetSessionTreeAnswer>(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal })));
   const current = tree.value?.root.id === id ? tree.value : null;
   const steps = useMemo(() => (current ? transcript(current) : []), [current]);
@@ -42,7 +42,7 @@ export function SessionPeek({ id, row, onClose }: { id: string; row: SessionSumm
       {current?.truncated && <p class="foot">{`The upper levels of ${format.plural(countOf(current), "event")}; open the session for all of them`}</p>}
       {tree.loading && <div class="progress" />}
       {tree.error && !current ? <Problem error={tree.error} retry={tree.reload} /> : current && (
-        <TranscriptView steps={steps} hidden={loadedOf(current) - steps.length} selected={null} preview={previewOf}
+        <TranscriptView steps={steps} hidden={loadedOf(current) - steps.length} selected={null} preview={previewOf} turn={turn}
           onVisible={(ids) => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); })} onSelect={(e) => go(href(["session", id], { e }))} />
       )}
     </aside>

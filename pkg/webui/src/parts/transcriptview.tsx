@@ -13,6 +13,7 @@ interface Props {
   hidden: number; // wrappers that are not shown
   selected: string | null;
   preview: (id: string) => EventPreview | undefined;
+  turn: number; // another one where previews have come: what has the same properties is not drawn anew
   onVisible: (ids: string[]) => void;
   onSelect: (id: string) => void;
 }
