@@ -447,6 +447,7 @@ test("a range of time narrows a tree, and the needle has its place in every read
 
 test("values are written for people", () => {
   assert.equal(format.duration(0.42), "0.4 ms");
+  assert.deepEqual([0.97, 999.6, 9996, 59_600].map(format.duration), ["1 ms", "1.00 s", "10.0 s", "1 m"]); // no unit is written where the next one begins
   assert.equal(format.duration(1234), "1.23 s");
   assert.equal(format.duration(75_000), "1 m 15 s");
   assert.equal(format.duration(300_000), "5 m");

@@ -22,10 +22,10 @@ export function short(n: number): string {
 /** Milliseconds as a person reads them: 0.4 → "0.4 ms", 1234 → "1.23 s", 75,000 → "1 m 15 s", 300,000 → "5 m". */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "–";
-  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 0.95) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`; // each bound is where a number would round up to the next unit
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 59_500) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return twoUnits(Math.floor(seconds / 60), "m", seconds % 60, "s");
   const minutes = Math.round(seconds / 60);
