@@ -532,6 +532,10 @@ test("scores have their explanations and their judges", () => {
   ]);
 });
 
+test("explanations are no scores", () => {
+  assert.deepEqual(scores.scoreNames(["metrics.a", "metrics.a_explanation", "metrics.b_explanation", "metrics.a"]), ["metrics.a", "metrics.b_explanation"]);
+});
+
 /** Whether pairs name every element of both lists once, in order, and pair only what is equal. */
 function isAlignment(left, right, pairs) {
   assert.deepEqual(pairs.filter(([i]) => i >= 0).map(([i]) => i), left.map((_, i) => i));

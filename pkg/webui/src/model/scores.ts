@@ -24,6 +24,12 @@ export function scoresOf(metrics: Record<string, unknown> | undefined): { metric
   return out;
 }
 
+/** The names of scores among the names that metrics have: a name is none if it is that of another's explanation. */
+export function scoreNames(names: string[]): string[] {
+  const all = new Set(names);
+  return [...all].filter((n) => !n.endsWith(suffix) || !all.has(n.slice(0, -suffix.length)));
+}
+
 /** What is read of an event with scores, and of the record of a judge. */
 type Scored = Pick<Event, "event_id" | "event_name" | "metrics">;
 type Judged = Pick<Event, "event_id" | "session_id" | "start_time"> & Pick<EventFields, "metadata">;

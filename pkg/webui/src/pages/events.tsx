@@ -9,6 +9,7 @@ import { go, href, route, setParams } from "../app/router.ts";
 import { readColumns } from "../model/columns.ts";
 import { addTerm, compile } from "../model/filter.ts";
 import * as format from "../model/format.ts";
+import { scoreNames } from "../model/scores.ts";
 import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { EventTitle, EventView } from "../parts/eventview.tsx";
@@ -130,7 +131,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
 
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value }), s: null });
   const now = Date.now();
-  const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo(() => scoreNames(rows.flatMap((r) => Object.keys(r.metrics ?? {}))).slice(0, 3), [rows]);
   const standard: Column<Row>[] = [
     { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
     { id: "name", label: completions ? "Completion" : "Event", width: 210, grow: 1, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}<Commented id={r.event_id} /></> },

@@ -8,6 +8,7 @@ import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { addTerm, compile, withoutTotals, type Term } from "../model/filter.ts";
 import * as format from "../model/format.ts";
+import { scoreNames } from "../model/scores.ts";
 import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem } from "../parts/common.tsx";
 import { barId, FilterBar } from "../parts/filterbar.tsx";
@@ -147,7 +148,7 @@ export function SessionsPage() {
 
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value } as Term), s: null });
   const now = Date.now();
-  const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const metricNames = useMemo(() => scoreNames(rows.flatMap((r) => Object.keys(r.metrics ?? {}))).slice(0, 3), [rows]);
   const standard: Column<SessionSummary>[] = [
     { id: "start", label: "Start", width: 104, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
     { id: "name", label: "Session", width: 170, grow: 1, cell: (r) => <><Value text={r.session_name} onPick={pick("name", r.session_name)} className="strong" />{r.num_errors > 0 && <span class="chip bad" title={r.error ?? ""}><Icon name="alert" small />{r.num_errors}</span>}{r.state === "running" && <span class="chip running" title="An event of it has begun and not ended">running</span>}</> },

@@ -4,6 +4,7 @@ import { call } from "../../api/client.ts";
 import type { Filter, ListMetricsAnswer, QueryChartsAnswer, QueryChartsBody, Schema } from "../../api/types.gen.ts";
 import { ownZone, utc } from "../../app/zone.ts";
 import { maxGroups, type Answered, type Drawing } from "../../model/charts.ts";
+import { scoreNames } from "../../model/scores.ts";
 import { bounds, dateRange } from "../../parts/range.tsx";
 
 /** The charts of a page: their buckets are the same. */
@@ -71,7 +72,7 @@ export function useBooleans(): Set<string> {
 /** The fields of scores and feedback that events have. */
 export async function scoreFields(signal: AbortSignal): Promise<string[]> {
   const { fields } = await call<Schema>("v1/events/schema", { signal });
-  return [...new Set(fields.map((f) => f.name).filter((n) => /^(metrics|feedback)\.[^.]+$/.test(n)))].sort((a, b) => Number(b.startsWith("metrics")) - Number(a.startsWith("metrics")) || (a < b ? -1 : 1));
+  return scoreNames(fields.map((f) => f.name).filter((n) => /^(metrics|feedback)\.[^.]+$/.test(n))).sort((a, b) => Number(b.startsWith("metrics")) - Number(a.startsWith("metrics")) || (a < b ? -1 : 1));
 }
 
 /** Saves a file. */
