@@ -82,6 +82,22 @@ test("the list: scores over time, filters, sort, and marks that are compared, by
   await p.close();
 });
 
+test("the list shows runs before what they came to, and that ten at a time", async () => {
+  const p = await open();
+  let free;
+  const held = new Promise((done) => { free = done; });
+  const asked = [];
+  await p.page.route(/v1\/runs\?.*aggregates=true/, async (r) => { asked.push(new URL(r.request().url()).searchParams.get("run_ids").split(",").length); await held; await r.continue(); });
+  await p.go("experiments", ".table .row:has-text('better')");
+  assert.match(await p.page.textContent(".table .row"), /…/);
+  free();
+  await p.page.waitForSelector(".run-score");
+  await p.page.waitForFunction(() => !document.querySelector(".table").textContent.includes("…"));
+  assert.ok(asked.every((n) => n <= 10), String(asked));
+  await p.check("summed up");
+  await p.close();
+});
+
 test("one run: datapoints, what passes, the session behind a row", async () => {
   const p = await open();
   await p.go(`experiments/${before}`, ".table .row");

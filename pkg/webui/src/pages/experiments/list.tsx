@@ -12,6 +12,7 @@ import { select } from "./rows.ts";
 
 /** So many runs are read at once, and at most so many for an order that the server does not know. */
 const pageSize = 100;
+const summedUp = 10; // runs at a time: those that are listed are shown before what they came to
 const mostSorted = 1000;
 
 /** So many can be compared. */
@@ -50,7 +51,7 @@ export function ListPage() {
   const read = async (page: number, signal?: AbortSignal) => {
     setLoading(true);
     try {
-      const asked = new URLSearchParams(Object.entries({ ...query, aggregates: "true", ids: "false", limit: String(pageSize), page: String(page) }).filter(([, v]) => v));
+      const asked = new URLSearchParams(Object.entries({ ...query, ids: "false", limit: String(pageSize), page: String(page) }).filter(([, v]) => v));
       const { evaluations, pagination } = await call<ListRunsAnswer>(`v1/runs?${asked}`, signal && { signal });
       setState((s) => (page > 1 && s.key !== key ? s : { key, all: page === 1 ? evaluations : [...s.all, ...evaluations], page, total: pagination.total, more: pagination.has_next }));
       setError(null);
@@ -66,6 +67,18 @@ export function ListPage() {
     return () => stop.abort();
   }, [key]);
   const { all } = state;
+  const waiting = all.filter((r) => r.aggregates === undefined).slice(0, summedUp).map((r) => r.run_id).join();
+  useEffect(() => {
+    if (waiting === "") return;
+    const stop = new AbortController();
+    const asked = new URLSearchParams({ run_ids: waiting, aggregates: "true", ids: "false", limit: String(summedUp) });
+    call<ListRunsAnswer>(`v1/runs?${asked}`, { signal: stop.signal }).then(({ evaluations }) => {
+      const of = new Map(evaluations.map((r) => [r.run_id, r.aggregates]));
+      const asked = new Set(waiting.split(",")); // one that is gone by now has none
+      setState((s) => ({ ...s, all: s.all.map((r) => (asked.has(r.run_id) ? { ...r, aggregates: of.get(r.run_id) ?? null } : r)) }));
+    }, (e) => { if (!isAbort(e)) setError(e); });
+    return () => stop.abort();
+  }, [waiting]);
   const more = () => { if (state.more && !loading && !error && state.key === key) void read(state.page + 1); };
   useEffect(() => { if (!known && all.length < mostSorted) more(); }, [known, state, loading]);
   const metrics = useMemo(() => metricsOf(all).slice(0, mostMetrics), [all]);
@@ -90,15 +103,16 @@ export function ListPage() {
 
   const now = Date.now();
   const none = <span class="faint">–</span>;
+  const without = (r: Run) => (r.aggregates === undefined ? <span class="faint">…</span> : none);
   const number = (id: keyof NonNullable<Run["aggregates"]> & string, label: string, show: (n: number) => string, bad?: boolean): Column<Run> => ({
-    id, label, width: id === "datapoints" ? 92 : 76, right: true, sort: id, cell: (r) => { const n = r.aggregates?.[id]; return typeof n === "number" && (n > 0 || !bad) ? <span class={bad ? "bad" : ""}>{show(n)}</span> : none; },
+    id, label, width: id === "datapoints" ? 92 : 76, right: true, sort: id, cell: (r) => { const n = r.aggregates?.[id]; return typeof n === "number" && (n > 0 || !bad) ? <span class={bad ? "bad" : ""}>{show(n)}</span> : without(r); },
   });
   const columns: Column<Run>[] = [
     { id: "mark", label: "", width: 40, cell: (r) => <Mark on={marked.includes(r.run_id)} onChange={() => mark(r.run_id)} /> },
     { id: "name", label: "Experiment", width: 160, grow: 2, sort: "name", cell: (r) => <a class="strong ellipsis" tabIndex={-1} href={href(["experiments", r.run_id])} title={r.name}>{r.name}</a> },
     { id: "status", label: "Status", width: 88, sort: "status", cell: (r) => <Status of={r.status} /> },
     { id: "dataset", label: "Dataset", width: 110, grow: 1, cell: (r) => (r.dataset_id ? <Value text={names.get(r.dataset_id) ?? r.dataset_id} onPick={() => setParams({ dataset: r.dataset_id! })} /> : none) },
-    ...metrics.map((m): Column<Run> => { const on = axisOf(m, all); return { id: m.key, label: m.key, width: 86, right: true, sort: `metrics.${m.key}`, cell: (r) => { const v = valueOf(r, m.key); return v ? <Score metric={v} on={on} /> : none; } }; }),
+    ...metrics.map((m): Column<Run> => { const on = axisOf(m, all); return { id: m.key, label: m.key, width: 86, right: true, sort: `metrics.${m.key}`, cell: (r) => { const v = valueOf(r, m.key); return v ? <Score metric={v} on={on} /> : without(r); } }; }),
     number("datapoints", "Datapoints", format.count), number("errors", "Errors", format.count, true), number("duration", "Duration", format.duration), ...(all.some((r) => r.aggregates?.cost) ? [number("cost", "Cost", format.cost)] : []),
     { id: "created", label: "Created", width: 92, right: true, sort: "created_at", cell: (r) => { const t = Date.parse(r.created_at); return <span class="faint" title={format.time(t)}>{format.shortTime(t, now)}</span>; } },
   ];
@@ -117,10 +131,10 @@ export function ListPage() {
       </div>
       <Trends runs={all} names={names} selected={selected} />
       <div class="run-main">
-        {loading && <div class="progress" role="progressbar" aria-label="Loading" />}
+        {(loading || (waiting !== "" && !error)) && <div class="progress" role="progressbar" aria-label="Loading" />}
         {error && all.length === 0 ? <Problem error={error} retry={() => void read(1)} /> : all.length === 0 && !loading ? (
           name || dataset || status ? <Empty title="No experiment matches"><button class="button" onClick={() => setParams({ name: null, dataset: null, status: null })}>Clear the filter</button></Empty>
-            : <Empty title="No experiments yet"><p>Run a program over a dataset, and score what it says:</p><pre class="code">spangrove eval 'python answer.py' --dataset questions.csv</pre></Empty>
+            : <Empty title="No experiments yet"><p>Run a program over a dataset, and score what it says:</p><pre class="code">spangrove eval --dataset questions.csv --command 'python answer.py' --metric exact_match</pre></Empty>
         ) : (
           <Table label="Experiments" columns={columns} rows={runs} rowId={(r) => r.run_id} rowHeight={32} selected={selected} sort={{ by: sort, ascending }}
             onSort={(by) => setParams({ sort: by === "created_at" ? null : by, order: sort === by && !ascending ? "asc" : null })} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
