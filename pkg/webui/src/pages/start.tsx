@@ -88,7 +88,7 @@ export function StartPage() {
       <header><h1>Send your first trace</h1></header>
       <div class="start">
         <div class="notice waiting" role="status">
-          {found ? <><Icon name="check" tint="good" /><span class="ellipsis">{`“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}`}</span>{busy !== false && <a class="button primary" href={href(["session", found.id])}>Open it</a>}</> : <><span class="dot" /><span>Waiting for the first session at <code>{serverAddress()}</code></span></>}
+          {found ? <><Icon name="check" tint="good" /><span class="ellipsis">{`“${found.name}” has arrived.${busy === false ? " Opening it…" : ""}`}</span>{busy !== false && <a class="button primary" href={href(["session", found.id])}>Open it</a>}</> : <><span class="dot" /><span>{`Waiting for the ${busy ? "next" : "first"} session at `}<code>{serverAddress()}</code></span></>}
         </div>
         {!found && <Refusals list={refused} address={serverAddress()} />}
         {key === null ? (

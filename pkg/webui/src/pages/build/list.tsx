@@ -40,7 +40,7 @@ export function List<T>({ title, list, text, empty, onNew, table, children }: Pr
         {list.error ? <Problem error={list.error} retry={list.reload} /> : rows.length > 0 ? table(rows)
           : list.value && (all.length > 0 ? <Empty title={`None has “${q}”`}><button type="button" class="button" onClick={() => setParams({ q: null }, true)}>{`Show all ${all.length}`}</button></Empty> : <Empty title={`No ${title.toLowerCase()} yet`}><p>{empty}</p></Empty>)}
       </div>
-      {list.value && <div class="foot" role="status">{q ? `${format.count(rows.length)} of ${format.count(all.length)}` : format.count(all.length)}</div>}
+      {list.value && <div class="foot" role="status">{`${q ? `${format.count(rows.length)} of ` : ""}${format.plural(all.length, title.toLowerCase().slice(0, -1))}`}</div>}
       {children}
     </div>
   );
