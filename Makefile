@@ -53,6 +53,11 @@ packages-test: release ## each package of bin/release installed, started and ask
 deploy-test: build ## the chart, the compose file, the dashboard and the alert rules, by the libraries of those who read them
 	cd deploy/check && go vet ./... && SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove go test -count=1 ./...
 
+pictures: build ## docs/images, taken anew from pages with demo data (Chromium)
+	e2e/sdk/install.sh $(SDK)
+	SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_WEB_PLAYWRIGHT=$(SDK)/web/node_modules/playwright-core/index.mjs \
+		SPANGROVE_WEB_AXE=$(SDK)/web/node_modules/axe-core/axe.min.js node e2e/web/pictures.mjs docs/images
+
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
 	go vet ./...
@@ -88,4 +93,4 @@ check-all: check sdk-test api-test web-test packages-test deploy-test ## and wha
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test deploy-test lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test deploy-test pictures lint fuzz bench bench-scale generate check check-all clean
