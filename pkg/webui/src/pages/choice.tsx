@@ -28,6 +28,7 @@ export interface Choice {
 export function useChoice(rows: string[], at: string | null, key: string, move: (id: string) => void): Choice {
   const [state, setState] = useState<{ key: string; ids: string[]; all: boolean; last: string | null }>({ key, ids: [], all: false, last: null });
   const now = state.key === key ? state : { key, ids: [], all: false, last: null };
+  useLayoutEffect(() => setState((s) => (s.key === key ? s : { key, ids: [], all: false, last: null })), [key]); // nor is it there again on the way back
   const set = (ids: string[], last: string | null) => setState({ key, ids: ids.slice(0, maxChosen), all: false, last });
   const toggle = (id: string, range: boolean) => {
     const ids = now.all ? rows.slice(0, maxChosen) : now.ids;
