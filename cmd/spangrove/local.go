@@ -86,9 +86,9 @@ func localConfig(dir, logLevel string) (string, error) {
 	type m = map[string]any
 	interpreter := filepath.Join(dir, "evaluators")
 	if !exists(interpreter) {
-		interpreter = filepath.Join(cmp.Or(os.Getenv("SPANGROVE_DATA_DIR"), "spangrove-data"), "evaluators")
+		interpreter = cmp.Or(os.Getenv("SPANGROVE_PYTHON_DIR"), filepath.Join(cmp.Or(os.Getenv("SPANGROVE_DATA_DIR"), "spangrove-data"), "evaluators"))
 	}
-	if cache, err := os.UserCacheDir(); err == nil && !exists(interpreter) {
+	if cache, err := os.UserCacheDir(); err == nil && !exists(interpreter) && os.Getenv("SPANGROVE_PYTHON_DIR") == "" {
 		interpreter = filepath.Join(cache, "spangrove", "evaluators")
 	}
 	text, err := yaml.Marshal(m{
@@ -99,10 +99,10 @@ func localConfig(dir, logLevel string) (string, error) {
 				"secret_file": literal(filepath.Join(dir, "provider-secret")),
 				"python":      m{"directory": literal(interpreter)},
 			},
-			"spangrove_api": m{"endpoint": "127.0.0.1:0", "tls": nil},
+			"spangrove_api": m{"endpoint": "127.0.0.1:0", "tls": nil, "shutdown_delay": "0s"},
 		},
 		"receivers": m{"spangrove": m{"protocols": m{"grpc": m{"endpoint": "", "tls": nil}, "http": m{"endpoint": "", "tls": nil}}}},
-		"service":   m{"telemetry": m{"logs": m{"level": logLevel}}},
+		"service":   m{"telemetry": m{"logs": m{"level": logLevel}, "metrics": m{"level": "none", "readers": []any{}}}},
 	})
 	return "yaml:" + string(text), err
 }
