@@ -17,8 +17,9 @@ import (
 // other times of files and another umask, and compares the hashes of all that comes out. It compiles everything once more.
 func TestReproducible(t *testing.T) {
 	requireLinux(t)
-	one := buildRelease(t, "first", "0022")
-	two := buildRelease(t, filepath.Join("second", "deeper"), "0077", "GOCACHE="+t.TempDir(), "TZ=Asia/Tokyo", "LC_ALL=C", "GOFLAGS=-ldflags=-X=main.release=other")
+	commit := strings.TrimSpace(run(t, harness.Root(t), nil, "git", "rev-parse", "HEAD")) // it may move meanwhile
+	one := buildRelease(t, commit, "first", "0022")
+	two := buildRelease(t, commit, filepath.Join("second", "deeper"), "0077", "GOCACHE="+t.TempDir(), "TZ=Asia/Tokyo", "LC_ALL=C", "GOFLAGS=-ldflags=-X=main.release=other")
 	if len(strings.Split(one, "\n")) < 10 {
 		t.Errorf("a release of %s", one)
 	}
@@ -27,14 +28,14 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// buildRelease clones the commit that is checked out, builds this machine's release from the clone, and returns SHA256SUMS.
-func buildRelease(t *testing.T, folder, umask string, env ...string) string {
+// buildRelease checks the commit out in a clone, builds this machine's release from it, and returns SHA256SUMS.
+func buildRelease(t *testing.T, commit, folder, umask string, env ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), folder)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	run(t, filepath.Dir(dir), nil, "sh", "-c", "umask "+umask+" && exec git clone --quiet \"$0\" \"$1\"", harness.Root(t), dir)
+	run(t, filepath.Dir(dir), nil, "sh", "-c", "umask "+umask+" && git clone --quiet \"$0\" \"$1\" && exec git -C \"$1\" checkout --quiet \"$2\"", harness.Root(t), dir, commit)
 	program := filepath.Join(filepath.Dir(dir), "release") // built without what env says: it is not what is compared
 	run(t, filepath.Join(dir, "build", "release"), nil, "go", "build", "-o", program, ".")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "umask "+umask+" && exec \"$0\" \"$@\"", program, "-platforms", "linux/"+runtime.GOARCH)
