@@ -1004,54 +1004,6 @@ func useDeletions(t *testing.T, c *client.Client) {
 	equal(t, "listed", len(collect(t, c.Deletions.All(ctx))) >= 2, true)
 	_, err = c.Deletions.Cancel(ctx, d.ID)
 	equal(t, "cancelled after its end", status(err), http.StatusConflict)
-	cancelDeletion(t, c, source)
-}
-
-// cancelDeletion cancels a deletion while it goes on. One that was faster is begun again.
-func cancelDeletion(t *testing.T, c *client.Client, source client.Filter) {
-	ctx := t.Context()
-	id := uuid.NewString()
-	many := make([]client.EventInput, 1000)
-	for i := range many {
-		many[i] = client.EventInput{EventType: client.EventTool, EventName: "many", Source: "deleted at once"}
-	}
-	for range 20 {
-		for range 3 {
-			_, err := c.Sessions.AddEvents(ctx, id, many)
-			check(t, err)
-		}
-		q := client.EventQuery{Filters: []client.Filter{source, {Field: "event_name", Operator: client.Is, Value: "many"}}}
-		n := must(c.Events.CountMatching(ctx, q))(t)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := c.Events.DeleteMatching(ctx, q, n)
-			ended <- err
-		}()
-		for over := false; !over; {
-			select {
-			case err := <-ended:
-				check(t, err)
-				over = true
-			default:
-			}
-			for _, d := range collect(t, c.Deletions.All(ctx)) {
-				if d.Ended() {
-					continue
-				}
-				got, err := c.Deletions.Cancel(ctx, d.ID)
-				if status(err) == http.StatusConflict {
-					continue // it ended meanwhile
-				}
-				check(t, err)
-				equal(t, "cancelled", got.State, client.DeletionCancelled)
-				if !over {
-					check(t, <-ended)
-				}
-				return
-			}
-		}
-	}
-	t.Error("no deletion could be cancelled before it ended")
 	for !cancelled(t, c) { // it ended before
 	}
 }
