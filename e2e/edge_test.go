@@ -307,18 +307,30 @@ processors:
 	kept := len(want) * perTrace
 	t.Logf("sent and answered %d spans while the centre was down, the edge killed once; of them %d are to be kept, in %d traces", answered, kept, len(want))
 
+	held := int64(0)
+	for _, queue := range filesOf(t, filepath.Join(edge.Dir, "queues")) {
+		held += int64(len(queue))
+	}
+	t.Logf("held in queues on disk: %d bytes", held)
+
 	centre.Start()
 	// Each of them is there once, and nothing else: by the counts of sessions, then span by span.
 	sessions := map[string]int{}
-	var events []harness.Event
+	// They are counted until all are there, and only then read: pages shift while events come in.
+	spansOnly := harness.Filter{Field: "event_type", Operator: "is not", Value: "session", Type: "string"}
 	for deadline := time.Now().Add(8 * time.Minute); ; time.Sleep(time.Second) {
-		var err error
-		if events, err = centre.Export(t.Context(), harness.Filter{Field: "event_type", Operator: "is not", Value: "session", Type: "string"}); err != nil {
-			t.Fatal(err)
+		var got struct {
+			Total int `json:"totalEvents"`
 		}
-		if len(events) >= kept || time.Now().After(deadline) {
+		centre.Must(t, http.MethodPost, "/v1/events/export", map[string]any{"filters": []harness.Filter{spansOnly}, "limit": 1}, &got)
+		if got.Total >= kept || time.Now().After(deadline) {
 			break
 		}
+	}
+	time.Sleep(3 * time.Second) // long enough for any that should not come
+	events, err := centre.Export(t.Context(), spansOnly)
+	if err != nil {
+		t.Fatal(err)
 	}
 	ids, names, scored := map[string]bool{}, map[string]bool{}, 0
 	for _, e := range events {
@@ -412,24 +424,30 @@ processors:
 // noSecrets looks for secrets in the files below a directory.
 func noSecrets(t *testing.T, dir string, secrets []string) {
 	t.Helper()
+	for path, text := range filesOf(t, dir) {
+		for _, secret := range secrets {
+			if bytes.Contains(text, []byte(secret)) {
+				t.Errorf("%s has %s", path, secret)
+			}
+		}
+	}
+}
+
+// filesOf returns the files below a directory, by path.
+func filesOf(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for _, secret := range secrets {
-			if bytes.Contains(b, []byte(secret)) {
-				t.Errorf("%s has %s", path, secret)
-			}
-		}
-		return nil
+		files[path], err = os.ReadFile(path)
+		return err
 	})
 	if err != nil {
 		t.Error(err)
 	}
+	return files
 }
 
 // TestEdgeFull: where the queue on disk is full, senders are told to come back later, in words of theirs.
