@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/e2e/harness"
 )
@@ -75,4 +78,38 @@ func TestTerminate(t *testing.T) {
 		verify(t, srv, l.take())
 		verifyTotals(t, srv, l.take())
 	})
+}
+
+// TestShutdownDelay stops the server with SIGTERM as a load balancer wants it: first it says that it is not ready, and takes what still
+// comes; then it ends by itself, and everything that it answered is there.
+func TestShutdownDelay(t *testing.T) {
+	harness.Require(t)
+	srv := harness.Start(t, harness.Options{Env: map[string]string{"SPANGROVE_SHUTDOWN_DELAY": "5s"}})
+	// The Collector listens for signals a moment after its listeners are open.
+	srv.Printed("is ready")
+	srv.Must(t, http.MethodPost, "/events", map[string]any{"event_type": "tool", "inputs": map[string]any{}}, nil)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Terminate() }()
+	ready := func() int {
+		code, _, err := srv.Send(t.Context(), http.MethodGet, "/readyz", "", nil)
+		if err != nil {
+			t.Fatalf("/readyz after SIGTERM: %v", err)
+		}
+		return code
+	}
+	for ready() == http.StatusOK { // until the signal has come
+		time.Sleep(5 * time.Millisecond)
+	}
+	id := uuid.NewString()
+	srv.Must(t, http.MethodPost, "/events", map[string]any{"event_id": id, "event_type": "tool", "inputs": map[string]any{}}, nil)
+	if code, _, err := srv.Send(t.Context(), http.MethodGet, "/livez", "", nil); err != nil || code != http.StatusOK {
+		t.Errorf("/livez while it stops: %d, %v", code, err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	srv.Start()
+	if _, err := srv.Event(t.Context(), id); err != nil {
+		t.Errorf("taken after SIGTERM, and gone: %v", err)
+	}
 }
