@@ -196,7 +196,7 @@ func TestStuck(t *testing.T) {
 }
 
 // A try to write leaves one row, however often it is made.
-func TestTryWrite(t *testing.T) {
+func TestCheckWrite(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
 	for range 3 {
@@ -205,7 +205,7 @@ func TestTryWrite(t *testing.T) {
 		}
 	}
 	var n int
-	if _, err := sqldb.One(t.Context(), s.db, `SELECT count(*) FROM setting WHERE name = 'last_try'`, nil, &n); err != nil || n != 1 {
+	if _, err := sqldb.One(t.Context(), s.db, `SELECT count(*) FROM setting WHERE name = 'write_check'`, nil, &n); err != nil || n != 1 {
 		t.Errorf("%d rows, %v", n, err)
 	}
 }
