@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
+	_ "embed" // MIT-0.txt
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,6 +44,11 @@ type module struct {
 // text is a file with a licence, a notice or the like.
 type text struct{ name, content string }
 
+// mit0 is the text of MIT-0, which the library does not know.
+//
+//go:embed MIT-0.txt
+var mit0 []byte
+
 // classifier recognizes licences by their text.
 type classifier struct {
 	known *licenseclassifier.Classifier
@@ -54,6 +60,7 @@ func newClassifier() (*classifier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("known licences: %w", err)
 	}
+	known.AddContent("License", "MIT-0", "license.txt", mit0)
 	return &classifier{known, map[[32]byte][]string{}}, nil
 }
 

@@ -31,6 +31,7 @@ func TestLicences(t *testing.T) {
 	}{
 		{"accepted", map[string]string{"LICENSE": known("MIT/pristine.txt"), "main.go": "package main"}, "MIT", ""},
 		{"two, with a notice", map[string]string{"LICENSE.txt": known("Apache-2.0/pristine.txt"), "COPYING": known("MIT/pristine.txt"), "NOTICE": "Copyright 2026"}, "Apache-2.0 MIT", ""},
+		{"without attribution", map[string]string{"LICENSE": string(mit0)}, "MIT-0", ""},
 		{"none", map[string]string{"README": "free software"}, "", "no licence was recognized"},
 		{"unknown", map[string]string{"LICENSE": "Do what you like on Tuesdays."}, "", "no licence was recognized"},
 		{"not accepted", map[string]string{"LICENSE": known("AGPL-3.0/license.txt")}, "AGPL-3.0", "the licence AGPL-3.0 is not one that is accepted"},
