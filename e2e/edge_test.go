@@ -538,7 +538,10 @@ func TestScrubVariable(t *testing.T) {
 				t.Errorf("SPANGROVE_SCRUB=%s: %d events with %d secrets and %d placeholders; stored without it were %d:\n%s", asked, len(events), secrets, placeholders, stored, all)
 			}
 			if asked != "" {
-				noSecrets(t, srv.Dir, []string{secret})
+				// On PostgreSQL a server may have no files of its own.
+				if _, err := os.Stat(srv.Dir); err == nil {
+					noSecrets(t, srv.Dir, []string{secret})
+				}
 				srv.Printed("secrets were replaced", `"github": `)
 				if bytes.Contains(srv.Output(), []byte(secret)) {
 					t.Error("the secret is in the log")
