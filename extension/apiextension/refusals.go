@@ -14,7 +14,7 @@ const reportEvery = time.Minute
 
 // Refuse implements mount.Refusals.
 func (e *apiExtension) Refuse(projectID string, r refused.Request) {
-	e.refusals.Add(projectID, r)
+	r = e.refusals.Add(projectID, r)
 	if line, first := e.report.Add(projectID, r); first {
 		e.set.Logger.Warn("a sender is refused", refusalFields(&line)...)
 	}

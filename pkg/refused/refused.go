@@ -76,13 +76,15 @@ func NewLog(now func() time.Time) *Log {
 }
 
 // Add notes a refused request of now of the project with a public id, or of an unknown caller if that is empty. Requests alike are counted.
-// Texts over their bounds are cut, and what looks like a key is cut to its first characters.
-func (l *Log) Add(projectID string, r Request) {
+// Texts over their bounds are cut, and what looks like a key is cut to its first characters: it returns the request as it is kept.
+func (l *Log) Add(projectID string, r Request) Request {
+	r = bounded(r) // not while others wait
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	l.reasons.add(r.Status, now)
-	l.ring(projectID).add(bounded(r), now)
+	l.ring(projectID).add(r, now)
+	return r
 }
 
 // bounded returns a request with texts within their bounds, without a time and a count.

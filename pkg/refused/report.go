@@ -43,12 +43,11 @@ func reports(status int) bool {
 	return false
 }
 
-// Add counts a refused request. first is true if it is to be said now, since nothing was said of its sender and reason lately.
+// Add counts a refused request, as Log.Add returns it. first is true if it is to be said now, since nothing was said of its sender and reason lately.
 func (r *Report) Add(projectID string, q Request) (line Line, first bool) {
 	if !reports(q.Status) {
 		return Line{}, false
 	}
-	q = bounded(q)
 	key := sender{projectID, q.KeyPrefix, q.Status}
 	r.mu.Lock()
 	defer r.mu.Unlock()
