@@ -28,11 +28,7 @@ func (s *Server) searchEvents(c *call) error {
 // exportEvents streams all events that match as a file, if a format is asked for. Without one it serves a search in which a limit over the highest means the
 // highest: older clients ask for more.
 func (s *Server) exportEvents(c *call) error {
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	object, _, err := wire.DecodeObject(body)
+	object, err := c.object()
 	if err != nil {
 		return err
 	}
@@ -54,11 +50,7 @@ func (s *Server) exportEvents(c *call) error {
 }
 
 func (s *Server) searchBody(c *call, pages query.PageRule) error {
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	object, _, err := wire.DecodeObject(body)
+	object, err := c.object()
 	if err != nil {
 		return err
 	}

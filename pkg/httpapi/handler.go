@@ -181,6 +181,16 @@ func (c *call) body() ([]byte, error) {
 	}
 }
 
+// object reads the whole body as a JSON object.
+func (c *call) object() ([]byte, error) {
+	body, err := c.body()
+	if err != nil {
+		return nil, err
+	}
+	object, _, err := wire.DecodeObject(body)
+	return object, err
+}
+
 // done releases the memory of the body.
 func (c *call) done() {
 	if c.release != nil {

@@ -83,11 +83,7 @@ func (s *Server) searchOTLP(c *call) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	object, _, err := wire.DecodeObject(body)
+	object, err := c.object()
 	if err != nil {
 		return err
 	}
