@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,19 +17,7 @@ import (
 // datasetAPI returns the API over a store with one dataset of n datapoints, of which every tenth has the tag "ten".
 func datasetAPI(t *testing.T, n int) (api http.Handler, id string) {
 	t.Helper()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	p, err := s.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, p := openStore(t, store.Options{}, "default")
 	list := make([]dataset.Datapoint, n)
 	for i := range list {
 		list[i].Inputs = fmt.Appendf(nil, `{"n":%d}`, i)
@@ -40,7 +27,7 @@ func datasetAPI(t *testing.T, n int) (api http.Handler, id string) {
 		list[i].Complete()
 	}
 	name := "many"
-	id, _, err = s.CreateDatasetOf(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), list)
+	id, _, err := s.CreateDatasetOf(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,19 +44,7 @@ func (s *exportStore) Search(ctx context.Context, projectID int64, q query.Searc
 // exportAPI returns a server over a store with n events in sessions of ten.
 func exportAPI(t *testing.T, n int) (*httptest.Server, *exportStore) {
 	t.Helper()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	p, err := s.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, p := openStore(t, store.Options{}, "default")
 	var list []event.Incoming
 	for i := range n {
 		e := event.Incoming{Event: event.Event{

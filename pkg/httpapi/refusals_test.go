@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,19 +15,7 @@ import (
 // Requests of unknown callers are for who manages all projects, and for everybody who may read while there is one project only.
 func TestWhoSeesUnknownCallers(t *testing.T) {
 	t.Parallel()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	shop, err := s.EnsureProject(t.Context(), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shop := openStore(t, store.Options{}, "shop")
 	log := refused.NewLog(nil)
 	log.Add("", refused.Request{Method: "POST", Path: "/v1/traces", Status: 401, Message: "unknown API key", KeyPrefix: "sg_abcdefg"})
 	mux := http.NewServeMux()

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,19 +16,7 @@ import (
 // Samples that are loaded again on another day are still there once, as they were, and all of them can be deleted.
 func TestSamplesOfAnotherDay(t *testing.T) {
 	t.Parallel()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	p, err := s.EnsureProject(t.Context(), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, p := openStore(t, store.Options{}, "shop")
 	mux := http.NewServeMux()
 	for _, r := range httpapi.New(httpapi.Deps{Store: s}).Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

@@ -49,19 +49,7 @@ func (s *brokenStore) State(ctx context.Context, projectID int64) (status.State,
 func TestStatusTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const secret = "planted-password"
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	shop, err := s.EnsureProject(t.Context(), "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, shop := openStore(t, store.Options{}, "shop")
 	if _, err := s.EnsureProject(t.Context(), "another"); err != nil {
 		t.Fatal(err)
 	}

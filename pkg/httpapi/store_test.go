@@ -32,7 +32,8 @@ func numbered(n int) uuid.UUID {
 // 3 stand below 1, 4 below 3, and 5 below an event that is not there.
 func stored(t *testing.T) http.Handler { t.Helper(); return storedWith(t, store.Options{}) }
 
-func storedWith(t *testing.T, o store.Options) http.Handler {
+// openStore opens a store with a project.
+func openStore(t *testing.T, o store.Options, name string) (*store.Store, project.Project) {
 	t.Helper()
 	s, err := store.OpenSQLite(t.Context(), t.TempDir(), o)
 	if err != nil {
@@ -43,10 +44,16 @@ func storedWith(t *testing.T, o store.Options) http.Handler {
 			t.Error(err)
 		}
 	})
-	p, err := s.EnsureProject(t.Context(), "shop")
+	p, err := s.EnsureProject(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, p
+}
+
+func storedWith(t *testing.T, o store.Options) http.Handler {
+	t.Helper()
+	s, p := openStore(t, o, "shop")
 	batch := event.Batch{Events: []event.Incoming{{Started: true, Event: event.Event{
 		ID: sessionID, SessionID: sessionID, Type: event.TypeSession, Name: "checkout",
 		Start: 1_790_000_000_000, Metadata: json.RawMessage(`{"tier":"gold"}`),
