@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spangrove/spangrove/e2e/harness"
 )
@@ -41,6 +42,30 @@ func TestFirstStart(t *testing.T) {
 		}
 		if evs, err := srv.Export(t.Context()); err != nil || len(evs) != 2 {
 			t.Errorf("with the first start's key after a restart: %d events, %v; want the event and its session", len(evs), err)
+		}
+	})
+}
+
+// TestSignalWhileStarting sends SIGTERM as soon as a port is open, which is before the server is
+// ready: it ends as later, without an error.
+func TestSignalWhileStarting(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		srv := harness.New(t, harness.Options{Store: st})
+		srv.Launch()
+		addr := strings.TrimPrefix(srv.URL, "http://")
+		for {
+			conn, err := net.DialTimeout("tcp", addr, time.Second)
+			if err == nil {
+				conn.Close()
+				break
+			}
+			if t.Context().Err() != nil {
+				t.Fatal("the port was never opened")
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if err := srv.Terminate(); err != nil {
+			t.Errorf("SIGTERM: %v; it printed:\n%s", err, srv.Output())
 		}
 	})
 }

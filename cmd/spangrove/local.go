@@ -30,7 +30,6 @@ func startLocal(ctx context.Context, dir, logLevel string) (*cli.LocalServer, er
 	if err != nil {
 		return nil, err
 	}
-	settings.DisableGracefulShutdown = true
 	col, err := otelcol.NewCollector(settings)
 	if err != nil {
 		return nil, explain(err, nil)

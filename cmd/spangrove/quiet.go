@@ -19,6 +19,7 @@ var chatter = map[string]bool{
 	"Everything is ready. Begin running and processing data.": true,
 	"Received signal from OS":                                 true,
 	"Received shutdown request":                               true,
+	"Context done, terminating process":                       true,
 	"Starting shutdown...":                                    true,
 	"Shutdown complete.":                                      true,
 	"Skipped telemetry setup.":                                true,

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -111,8 +114,12 @@ func newComponents() *cobra.Command {
 }
 
 // run runs the collector until a signal or a fatal error, and tells on standard error when it
-// is ready.
+// is ready. A signal while it starts ends it without an error, as one later does.
 func (s *server) run(ctx context.Context) error {
+	// The collector itself listens for signals only once everything has started, and until then
+	// they would kill the process.
+	ctx, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer ignore()
 	settings, err := s.settings()
 	if err != nil {
 		return err
@@ -140,7 +147,7 @@ func (s *server) run(ctx context.Context) error {
 	err = col.Run(mount.WithBoard(ctx, b.post))
 	cancel()
 	<-shown
-	if err != nil {
+	if err != nil && !(ctx.Err() != nil && errors.Is(err, context.Canceled)) {
 		return explain(err, s.configs)
 	}
 	return nil
@@ -186,7 +193,8 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 				confmap.NewConverterFactory(newScrubbed),
 			},
 		}},
-		LoggingOptions: []zap.Option{zap.WrapCore(quiet)},
+		LoggingOptions:          []zap.Option{zap.WrapCore(quiet)},
+		DisableGracefulShutdown: true, // run ends it
 	}, nil
 }
 
