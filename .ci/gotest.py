@@ -9,9 +9,13 @@ lines to OUT.ok and the number of passed tests to OUT.count.
 """
 
 import json
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
+
+# A line of a test's output that says why it failed.
+REASON = re.compile(r"FAILED|AssertionError|_test\.go:\d+: |^panic: |DATA RACE|^--- FAIL")
 
 
 def required_tests(suite):
@@ -32,6 +36,7 @@ def main(out, suite, *options):
     skips_allowed = "--skips-allowed" in options
     output = defaultdict(list)  # of a test, or of a package under the test name ""
     passed, failed, skipped, lines, times = set(), [], [], [], []
+    reasons = []  # in short, why tests failed: repeated at the end, where the output of many tests ends
     for raw in sys.stdin:
         try:
             e = json.loads(raw)
@@ -47,7 +52,9 @@ def main(out, suite, *options):
             print("".join(output.pop(key, [])), end="", flush=True)
         elif action == "fail":
             failed.append(key)
-            print("".join(output.pop(key, [])), end="", flush=True)
+            text = "".join(output.pop(key, []))
+            reasons += [f"{key[1]}: {line.strip()}"[:300] for line in text.splitlines() if REASON.search(line)][:10]
+            print(text, end="", flush=True)
         elif action == "skip" and key[1]:
             skipped.append(key)
             output.pop(key, None)
@@ -67,6 +74,8 @@ def main(out, suite, *options):
         for package, test in skipped:
             failed.append((package, test))
             print(f"FAIL: {package} {test} was skipped")
+    for line in reasons:
+        print(line)
     for seconds, test in sorted(times, reverse=True)[:12]:
         print("%6.1fs  %s" % (seconds, test))
     print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")

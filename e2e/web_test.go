@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestWebModels(t *testing.T) {
 // The pages in a real browser: sign-in, lists, filters, all readings of a session, ten thousand events, ten megabytes, and hostile
 // text, without an error, without a request to anybody else, and without a serious flaw of accessibility.
 func TestWebPages(t *testing.T) {
+	besideOthers(t)
 	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
 		sendSamples(t, srv)
@@ -76,7 +78,7 @@ func TestWebPages(t *testing.T) {
 func TestWebFlows(t *testing.T) {
 	models := httptest.NewServer(fakeopenai.Handler()) // that pages may set up as a provider
 	t.Cleanup(models.Close)
-	t.Setenv("SPANGROVE_FAKE_MODELS", models.URL+"/v1")
+	besideOthers(t)
 	harness.OneStore(t, "sqlite", func(t *testing.T, st harness.Store) {
 		flows, err := filepath.Glob(filepath.Join(harness.Root(t), "e2e", "web", "flows", "*.mjs"))
 		if err != nil {
@@ -85,20 +87,29 @@ func TestWebFlows(t *testing.T) {
 		for _, path := range flows {
 			name := strings.TrimSuffix(filepath.Base(path), ".mjs")
 			t.Run(name, func(t *testing.T) {
+				besideOthers(t)
 				env := map[string]string{"SPANGROVE_ALLOW_MODEL_ADDRESSES": "127.0.0.1"} // these, and those that the cases play themselves
 				if name == "path" {
 					env["SPANGROVE_ALLOW_NOTICE_ADDRESSES"] = "127.0.0.1" // its receiver; other cases see that one there is refused
 				}
-				runPages(t, harness.Start(t, harness.Options{Store: st, Env: env}), "flows/"+name)
+				runPages(t, harness.Start(t, harness.Options{Store: st, Env: env}), "flows/"+name, "SPANGROVE_FAKE_MODELS="+models.URL+"/v1")
 			})
 		}
 	})
 }
 
+// besideOthers lets other tests of pages run at the same time, unless bounds of times are held.
+func besideOthers(t *testing.T) {
+	if os.Getenv("SPANGROVE_WEB_TIMES") == "" {
+		t.Parallel()
+	}
+}
+
 // runPages runs the cases of one file of e2e/web.
-func runPages(t *testing.T, srv *harness.Server, name string) {
+func runPages(t *testing.T, srv *harness.Server, name string, extra ...string) {
 	t.Helper()
-	env := append(
+	env := slices.Concat(
+		extra,
 		[]string{
 			"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
 			"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
@@ -106,7 +117,7 @@ func runPages(t *testing.T, srv *harness.Server, name string) {
 			"SPANGROVE_E2E_BINARY=" + harness.Binary(t),
 			"SPANGROVE_BINARY=" + harness.Binary(t), // the command line, for flows that use it
 		},
-		serverEnv(srv)...,
+		serverEnv(srv),
 	)
 	run(t, env, "node", "e2e/web/"+name+".mjs")
 }

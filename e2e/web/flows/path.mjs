@@ -57,12 +57,17 @@ function student(before, after) {
   return [mean - half, mean, mean + half];
 }
 
-/** Holds "0.38, between 0.1 and 0.7" against an interval: its ends are rounded outwards, by less than one of their last digit. */
+/**
+ * Holds "0.38, between 0.1 and 0.7" against an interval above 0: its ends are rounded outwards, by less than one of their last digit, which is the
+ * second of the interval's width, before the point too, or the one that keeps the lower end from being 0.
+ */
 function holds(text, [low, middle, high]) {
   const written = /^(\S+?)(?: ms)?(?: more| less)?, between (\S+?)(?: ms)? and (\S+?)(?: ms)?$/.exec(text);
   assert.ok(written, text);
   const [m, l, h] = written.slice(1).map(Number);
-  const last = 10 ** -Math.max(...written.slice(1).map((s) => s.split(".")[1]?.length ?? 0));
+  let digits = 1 - Math.floor(Math.log10(high - low));
+  while (Math.floor(low * 10 ** digits) <= 0) digits++;
+  const last = 10 ** -digits;
   const hair = last * 1e-6;
   assert.ok(Math.abs(m - middle) <= last / 2 + hair && l <= low + hair && l > low - last - hair && h >= high - hair && h < high + last + hair, `${text}, where it is ${middle} between ${low} and ${high}`);
 }
