@@ -2,8 +2,8 @@
 
 usage: go test -json ... | gotest.py OUT SUITE [--skips-allowed]
 
-A line a package, the whole output of everything that failed, and at the end the
-slowest tests and the number of all. Fails if a test failed, if one was skipped (unless that is
+A line a package, the whole output of everything that failed, and at the end, in short, why it
+did, the slowest tests and the number of all. Fails if a test failed, if one was skipped (unless that is
 allowed), if none ran, or if a test that required-tests lists for SUITE did not pass. Writes the packages'
 lines to OUT.ok and the number of passed tests to OUT.count.
 """

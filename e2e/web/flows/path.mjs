@@ -64,6 +64,7 @@ function student(before, after) {
 function holds(text, [low, middle, high]) {
   const written = /^(\S+?)(?: ms)?(?: more| less)?, between (\S+?)(?: ms)? and (\S+?)(?: ms)?$/.exec(text);
   assert.ok(written, text);
+  assert.ok(low > 0 && high > low, `${text}, where it is between ${low} and ${high}`);
   const [m, l, h] = written.slice(1).map(Number);
   let digits = 1 - Math.floor(Math.log10(high - low));
   while (Math.floor(low * 10 ** digits) <= 0) digits++;
