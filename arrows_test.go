@@ -14,7 +14,7 @@ const module = "github.com/spangrove/spangrove/"
 
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
-	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/sampleprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
+	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/sampleprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python", "pkg/store", "pkg/diagnosis"},
 	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/mcpserver", "pkg/experiment", "pkg/tracer", "pkg/webui", "nouns"},
 	"receiver/spangrovereceiver":  {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/scrub", "pkg/ingress", "pkg/limit", "pkg/httpapi", "pkg/mcpserver", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
-	"extension/evaluateextension": {"pkg/alerting", "pkg/egress", "pkg/seal", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
+	"extension/evaluateextension": {"pkg/alerting", "pkg/egress", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
 	"pkg/alerting":            {"pkg/egress", "pkg/query", "pkg/wire", "nouns"},
@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"pkg/store/internal/segment":      {"pkg/column", "pkg/words", "pkg/event", "pkg/query", "pkg/rawjson"},
 	"pkg/store/internal/live":         {"pkg/event", "pkg/fault"},
 	"pkg/store/internal/writer":       {"pkg/store/internal/sqldb", "pkg/fault"},
-	"pkg/store/internal/sqldb":        {"pkg/fault"},
+	"pkg/store/internal/sqldb":        {"pkg/diagnosis", "pkg/fault"},
 	"pkg/store/internal/sessiontree":  {"pkg/event", "pkg/rawjson"},
 	"pkg/store/internal/record":       {"pkg/store/lzh", "pkg/event", "pkg/query"},
 	"pkg/store/internal/bloom":        {},
@@ -74,6 +74,7 @@ var allowed = map[string][]string{
 	"pkg/event":                       {"pkg/fault", "pkg/rawjson"},
 	"pkg/project":                     {"pkg/fault"},
 	"pkg/audit":                       {},
+	"pkg/diagnosis":                   {},
 	"pkg/refused":                     {"pkg/fault"},
 	"pkg/status":                      {},
 	"pkg/sample":                      {"pkg/rawjson"},
@@ -84,7 +85,7 @@ var allowed = map[string][]string{
 	"pkg/comment":                     {"pkg/fault", "pkg/rawjson"},
 	"pkg/dashboard":                   {"pkg/fault", "pkg/rawjson"},
 	"pkg/deletion":                    {"pkg/fault"},
-	"pkg/alert":                       {"pkg/fault", "pkg/rawjson"},
+	"pkg/alert":                       {"pkg/fault", "pkg/rawjson", "pkg/seal"},
 	"pkg/configuration":               {"pkg/fault", "pkg/rawjson"},
 	"pkg/dataset":                     {"pkg/fault", "pkg/rawjson"},
 	"pkg/playground":                  {"pkg/fault", "pkg/rawjson"},
@@ -100,7 +101,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/status", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/deletion", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/diagnosis", "pkg/refused", "pkg/status", "pkg/sample", "pkg/price", "pkg/alert", "pkg/chart", "pkg/view", "pkg/comment", "pkg/dashboard", "pkg/deletion", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/playground", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
-	"github.com/spangrove/spangrove/pkg/seal"
 )
 
 // AlertsConfig is about alerts on figures of events, and where their notices may go.
@@ -117,22 +116,14 @@ func (e *evaluateExtension) newAlerter(host component.Host) (*alerter, error) {
 	return a, err
 }
 
-// binding says what a sealed text belongs to: it opens for no other channel and no other project.
-func binding(projectID int64, channel, what string) []byte {
-	return fmt.Appendf(nil, "%d %q %s", projectID, channel, what)
-}
-
 // open opens the address and the secret of a channel.
 func (a *alerter) open(projectID int64, c *alert.Channel) (address, secret string, err error) {
 	box, err := a.keys.openAlerts(false)
 	if err != nil {
 		return "", "", fault.Wrap(fault.Conflict, err, "the address of the webhook cannot be opened: this server has no secret for keys")
 	}
-	address, ok := box.Open(c.URL, binding(projectID, c.ID, "url"))
-	if ok && c.Secret != nil {
-		secret, ok = box.Open(c.Secret, binding(projectID, c.ID, "secret"))
-	}
-	if !ok {
+	address, secret, ok := box.Open(projectID, c)
+	if !ok || c.URL == nil {
 		return "", "", fault.New(fault.Conflict,
 			"the address of the webhook cannot be opened: this server has another secret than the one that it was stored with; set it again")
 	}
@@ -140,13 +131,13 @@ func (a *alerter) open(projectID int64, c *alert.Channel) (address, secret strin
 }
 
 // openAlerts returns the box for alerts, made of the same secret as that of the providers' keys.
-func (k *keeper) openAlerts(make bool) (*seal.Box, error) {
+func (k *keeper) openAlerts(make bool) (*alert.Box, error) {
 	if _, err := k.open(make); err != nil {
 		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return seal.New(k.secret, "spangrove alerts")
+	return alert.NewBox(k.secret)
 }
 
 // howToAllow tells operators which setting lets notices go elsewhere.
@@ -154,7 +145,7 @@ const howToAllow = "the operator of this server must allow it: " + alerting.HowT
 
 // setChannels puts new channels in the place of an alert's old ones. A channel keeps of the one with its id what is not given.
 func (a *alerter) setChannels(projectID int64, to *alert.Alert, list []alert.NewChannel) error {
-	var box *seal.Box
+	var box *alert.Box
 	channels := make([]alert.Channel, 0, len(list))
 	for i := range list {
 		n := &list[i]
@@ -183,10 +174,10 @@ func (a *alerter) setChannels(projectID int64, to *alert.Alert, list []alert.New
 			}
 		}
 		if n.URL != "" {
-			c.Host, c.URL = alert.HostOf(n.URL), box.Seal(n.URL, binding(projectID, c.ID, "url"))
+			c.Host, c.URL = alert.HostOf(n.URL), box.SealURL(projectID, c.ID, n.URL)
 		}
 		if n.Secret != "" && c.Type == alert.Webhook {
-			c.Secret = box.Seal(n.Secret, binding(projectID, c.ID, "secret"))
+			c.Secret = box.SealSecret(projectID, c.ID, n.Secret)
 		}
 		channels = append(channels, c)
 	}

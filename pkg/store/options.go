@@ -65,6 +65,8 @@ type Options struct {
 	SlowCommit time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
+
+	still bool // nothing runs in the background
 }
 
 // Defaults of what reads may take.

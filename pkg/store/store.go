@@ -111,6 +111,9 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
+	if o.still {
+		return s, nil
+	}
 	background, stop := context.WithCancel(sqldb.Patiently(context.WithoutCancel(ctx)))
 	s.stop = stop
 	s.events.Start(background, &s.work)

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	_ "modernc.org/sqlite"
 
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/store"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
 	"github.com/spangrove/spangrove/pkg/store/storetest"
@@ -150,3 +151,13 @@ func (p postgresPlace) OfSession(event, session string) string {
 }
 
 func (p postgresPlace) Bytes(hex string) string { return fmt.Sprintf(`'\x%s'::bytea`, hex) }
+
+// Doctor examines all of the place, whether a store is open there or not.
+func (p sqlitePlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Report, error) {
+	return store.DoctorSQLite(t.Context(), p.dir, o)
+}
+
+// Doctor examines all of the place, whether a store is open there or not.
+func (p postgresPlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Report, error) {
+	return store.DoctorPostgres(t.Context(), p.dsn, o)
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -28,6 +29,8 @@ type Place interface {
 	OfSession(event, session string) string
 	// Bytes spells bytes, given in hexadecimal, as a literal of the database's SQL.
 	Bytes(hex string) string
+	// Doctor examines the place, and may mend it. A store may be open there, unless the place is to be mended and not Shared.
+	Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Report, error)
 	// Count returns the single number that a query answers, past the store.
 	Count(t *testing.T, sql string) int
 }
@@ -41,13 +44,14 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
 				place := fresh(t)
 				tt.fn(newEnv(t, place, store.Options{}))
 				checkEventCounts(t, place)
+				checkHealth(t, place, tt.name)
 			})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
@@ -37,6 +38,13 @@ type Bulk interface {
 	settle(ctx context.Context) error
 	// chunksByDay reports whether a chunk is found by its day and id, and not by its id alone.
 	chunksByDay() bool
+	// checks returns what is looked at of this database alone, and mends puts right what they find, by name.
+	checks() []diagnosis.Check
+	mends() []diagnosis.Mend
+	// unfindable returns those of the events of a day that are not found by their ids.
+	unfindable(ctx context.Context, c sqldb.Conn, project int64, day int32, ids []uuid.UUID) ([]uuid.UUID, error)
+	// withoutSession is the condition that there is no row for the session of an event, e.
+	withoutSession() string
 	// unpacked lists sessions of which chunks wait to be packed, those that no commit after before stored one of.
 	unpacked(ctx context.Context, before int64, limit int) ([]looseSession, error)
 }

@@ -324,6 +324,9 @@ func ended(ctx context.Context, err error) error {
 // began by reading could find that another program has written since, and would fail at its first write. Once begun it
 // is not cancelled by ctx: to commit takes less time than to do it all again.
 func (d *SQLite) Write(ctx context.Context, f func(Tx) error) (err error) {
+	if d.writer == nil {
+		return ErrReadOnly
+	}
 	always := context.WithoutCancel(ctx)
 	defer func() {
 		if err != nil { // also if the begin failed: it may have come through when its time ran out
