@@ -306,6 +306,12 @@ func doctorLeases(e *env) {
 	e.place.Exec(e.T, `UPDATE alert SET lease_ms = 99999999999999`)
 	e.wantFound("an alert", "error alerts")
 	e.wantMended("an alert")
+	for name, value := range map[string]string{"pack_lease": "99999999999999somebody", "retention_lease": "somebody 99999999999999"} {
+		e.place.Exec(e.T, fmt.Sprintf(`DELETE FROM setting WHERE name = '%s'`, name))
+		e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO setting(name, value) VALUES ('%s', '%s')`, name, value))
+		e.wantFound(name, "error leases")
+		e.wantMended(name)
+	}
 	now := time.Now().UnixMilli()
 	e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO outbox(project_id, created_ms, due_ms, ids) VALUES (1, %d, 99999999999999, %s)`, now, e.place.Bytes(strings.Repeat("00", 32))))
 	e.wantFound("the outbox", "error evaluations")

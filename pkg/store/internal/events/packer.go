@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -99,6 +100,18 @@ func (s *Store) Pack(ctx context.Context) error {
 	}
 	return nil
 }
+
+// PackLease is the row of table setting that says which server packs, and until when.
+const PackLease = "pack_lease"
+
+// PackLeaseEnd returns when the lease of such a row ends, in Unix milliseconds; 0 if it says nothing of the sort.
+func PackLeaseEnd(value string) int64 {
+	ms, _ := strconv.ParseInt(value[:min(len(value), packLeaseDigits)], 10, 64)
+	return ms
+}
+
+// packLeaseDigits is the length of the time at the beginning of the row.
+const packLeaseDigits = 14
 
 // takePackLease reports whether this server is the one that packs: of several one is enough. The lease spares work; what is packed is
 // right also if two do it.

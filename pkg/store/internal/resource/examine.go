@@ -3,6 +3,8 @@ package resource
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,12 +21,13 @@ const (
 	checkKeys      = "keys"
 	checkAlerts    = "alerts"
 	checkDeletions = "deletions"
+	checkLeases    = "leases"
 )
 
 const (
 	// overdue is how long what a running server does at once may stand.
 	overdue = time.Hour
-	// longLease is how much later than now an alert's lease may end: alerts are measured within minutes.
+	// longLease is how much later than now the lease of an alert, or of a server that packs or removes events, may end: all are of minutes.
 	longLease = time.Hour
 )
 
@@ -35,12 +38,13 @@ func Checks(db sqldb.DB, now func() time.Time, secret []byte) []diagnosis.Check 
 		{Name: checkKeys, Run: func(ctx context.Context, r *diagnosis.Recorder) error { return lookAtKeys(ctx, db, secret, r) }},
 		{Name: checkAlerts, Run: func(ctx context.Context, r *diagnosis.Recorder) error { return lookAtAlerts(ctx, db, now(), r) }},
 		{Name: checkDeletions, Run: func(ctx context.Context, r *diagnosis.Recorder) error { return lookAtDeletions(ctx, db, now(), r) }},
+		{Name: checkLeases, Run: func(ctx context.Context, r *diagnosis.Recorder) error { return lookAtLeases(ctx, db, now(), r) }},
 	}
 }
 
 // Mends returns what puts right what the checks found.
 func (s *Store) Mends() []diagnosis.Mend {
-	return []diagnosis.Mend{{Checks: []string{checkAlerts}, Run: s.mendAlerts}}
+	return []diagnosis.Mend{{Checks: []string{checkAlerts}, Run: s.mendAlerts}, {Checks: []string{checkLeases}, Run: s.mendLeases}}
 }
 
 // lookAtKeys opens what is sealed, and forgets it.
@@ -178,4 +182,56 @@ func lookAtDeletions(ctx context.Context, db sqldb.DB, now time.Time, r *diagnos
 	}
 	r.OK("%d go on in the background, none for too long", n)
 	return nil
+}
+
+// longLeases returns the rows of table setting that say for too long which server packs, or removes events by rules of retention.
+func longLeases(ctx context.Context, c sqldb.Conn, now time.Time) (names []string, err error) {
+	err = sqldb.Each(ctx, c, `SELECT name, value FROM setting WHERE name IN ($1, $2) ORDER BY name`, []any{events.PackLease, leaseSetting},
+		func(scan func(...any) error) error {
+			var name, value string
+			if err := scan(&name, &value); err != nil {
+				return err
+			}
+			until := events.PackLeaseEnd(value)
+			if name == leaseSetting {
+				_, ms, _ := strings.Cut(value, " ")
+				until, _ = strconv.ParseInt(ms, 10, 64)
+			}
+			if until > now.Add(longLease).UnixMilli() {
+				names = append(names, name)
+			}
+			return nil
+		})
+	return names, err
+}
+
+func lookAtLeases(ctx context.Context, db sqldb.DB, now time.Time, r *diagnosis.Recorder) error {
+	names, err := longLeases(ctx, db, now)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		r.Add(diagnosis.Finding{Severity: diagnosis.Error, Count: int64(len(names)), Examples: names, Mendable: true,
+			Text:   fmt.Sprintf("%d leases of servers end later than any server takes one: its clock was wrong, and nobody packs or removes events until then", len(names)),
+			Advice: "--mend gives them free"})
+		return nil
+	}
+	r.OK("none ends too late")
+	return nil
+}
+
+// mendLeases takes leases of servers away that end too late.
+func (s *Store) mendLeases(ctx context.Context) (string, error) {
+	n := 0
+	err := s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		names, err := longLeases(ctx, tx, s.options.Now())
+		n = len(names)
+		for _, name := range names {
+			if err == nil {
+				_, err = tx.Exec(ctx, `DELETE FROM setting WHERE name = $1`, name)
+			}
+		}
+		return err
+	})
+	return fmt.Sprintf("gave %d leases free", n), err
 }

@@ -277,34 +277,43 @@ func (d *Postgres) CheckObjects(ctx context.Context, r *diagnosis.Recorder) erro
 // MendObjects makes indexes and triggers that are missing, and builds invalid indexes anew. triggers tells whether there were any
 // triggers missing.
 func (d *Postgres) MendObjects(ctx context.Context, change Changer) (done string, triggers bool, err error) {
-	missing, err := d.missing(ctx)
-	if err != nil {
-		return "", false, err
+	type index struct {
+		name        string
+		partitioned bool
 	}
-	var invalid []string
-	err = Each(ctx, d, `SELECT c.oid::regclass::text
+	var invalid []index
+	err = Each(ctx, d, `SELECT c.oid::regclass::text, c.relkind = 'I'
 		FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)`, nil, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
-		invalid = append(invalid, name)
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT (i.indisvalid AND i.indisready)
+		ORDER BY 2, 1`, nil, func(scan func(...any) error) error {
+		var x index
+		err := scan(&x.name, &x.partitioned)
+		invalid = append(invalid, x)
 		return err
 	})
 	if err != nil {
 		return "", false, err
 	}
-	for _, name := range invalid {
+	for _, x := range invalid {
+		statement := "REINDEX INDEX " + x.name
+		if x.partitioned { // that of all partitions is made again below
+			statement = "DROP INDEX " + x.name
+		}
 		err := change(ctx, func(ctx context.Context, tx Tx) error {
-			_, err := tx.Exec(ctx, "REINDEX INDEX "+name)
+			_, err := tx.Exec(ctx, statement)
 			return err
 		})
 		if err != nil {
-			return "", false, fmt.Errorf("build index %s anew: %w", name, err)
+			return "", false, fmt.Errorf("build index %s anew: %w", x.name, err)
 		}
+	}
+	missing, err := d.missing(ctx)
+	if err != nil {
+		return "", false, err
 	}
 	done, triggers, err = mendObjects(ctx, missing, change)
 	if len(invalid) > 0 && err == nil {
-		done += fmt.Sprintf("; %d built anew", len(invalid))
+		done += fmt.Sprintf("; %d were not valid", len(invalid))
 	}
 	return done, triggers, err
 }

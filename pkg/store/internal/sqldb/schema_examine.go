@@ -192,5 +192,5 @@ func mendObjects(ctx context.Context, missing []schemaObject, change Changer) (d
 		}
 		names, triggers = append(names, o.name), triggers || o.kind == "TRIGGER"
 	}
-	return "made again: " + strings.Join(names, ", "), triggers, nil
+	return fmt.Sprintf("made %d indexes and triggers again: %s", len(names), strings.Join(names, ", ")), triggers, nil
 }
