@@ -31,7 +31,7 @@ import (
 
 // TestMain lets the test's own binary be the programs that scripts run.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents, "sendspan": sendSpan, "pack": pack})
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents, "sendspan": sendSpan, "storedir": storeDir, "pack": pack})
 }
 
 var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
@@ -51,6 +51,8 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	away N                                  from now on $SPANGROVE_SERVER gives N answers and breaks all further connections
 //	exec peakrss MB COMMAND…                the command must not have more memory than this
 //	exec manyevents N BYTES FILE            writes so many events with inputs of so many bytes, in sessions of 50
+//	exec storedir DIR [SQL]                 makes a data directory, if there is none, and runs a statement on its database
+//	$PLACE_FLAG $PLACE                      how spangrove doctor is told where the server's data is
 //	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
@@ -65,7 +67,12 @@ func TestScripts(t *testing.T) {
 const adminKey = "sg_scripts_0123456789abcdef"
 
 func runScripts(t *testing.T, dsn string) {
-	server := startProcess(t, "SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
+	data := t.TempDir()
+	place := []string{"PLACE_FLAG=--data", "PLACE=" + data}
+	if dsn != "" {
+		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn}
+	}
+	server := startProcess(t, "SPANGROVE_DATA_DIR="+data, "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)
 	nowhere := sink(t)
 	models := httptest.NewServer(fakeopenai.Handler())
@@ -95,7 +102,7 @@ func runScripts(t *testing.T, dsn string) {
 			if err := os.Mkdir(home, 0o700); err != nil {
 				return err
 			}
-			env.Vars = append(env.Vars, "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
+			env.Vars = append(append(env.Vars, place...), "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
 				"TLS_SERVER="+strings.Replace(server, "http", "https", 1), "ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "MODELS="+models.URL+"/v1", "HOME="+home, "TZ=UTC", "TERM=xterm")
 			return nil
 		},

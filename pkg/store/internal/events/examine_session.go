@@ -355,7 +355,7 @@ func (p *sessionPass) report(r *diagnosis.Recorder) {
 	add(&p.totals, diagnosis.Finding{Check: checkTotals, Severity: diagnosis.Error, Text: "the totals of %d sessions are not what their events add up to",
 		Advice: "--mend counts them anew", Mendable: true})
 	add(&p.cycles, diagnosis.Finding{Check: checkTrees, Severity: diagnosis.Warn, Text: "in %d sessions events are below themselves",
-		Advice: "correct parent_id where the events come from; each of them is shown below the session"})
+		Advice: "correct parent_id where the events come from"})
 	add(&p.loose, diagnosis.Finding{Check: checkTrees, Severity: diagnosis.Warn, Text: "%d events name a parent that is in another session",
 		Advice: "correct session_id or parent_id where the events come from"})
 	add(&p.unseen, diagnosis.Finding{Check: checkIDs, Severity: diagnosis.Error,
