@@ -254,12 +254,13 @@ func (p *sessionPass) look(ctx context.Context, c sqldb.Conn, project int64, id 
 	return err
 }
 
-// eachOfSession calls f with the events of a session, some at a time, without their payloads.
+// eachOfSession calls f with the events of a session, some at a time, without their payloads. They are found by the index of sessions: that of keys has
+// the order, but all events of the project.
 func (s *Store) eachOfSession(ctx context.Context, c sqldb.Conn, project int64, session uuid.UUID, f func(page []*Stored) error) error {
 	day, after := int32(math.MinInt32), uuid.Nil
 	for {
 		b := query.NewBuilder(s.Dialect)
-		text := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE e.project_id = ` + b.Arg(project) +
+		text := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE ` + s.Dialect.NoIndex("e.project_id") + ` = ` + b.Arg(project) +
 			` AND ` + s.Dialect.SessionIs(b, project, session) +
 			` AND (e.day, e.event_id) > (` + b.Arg(day) + `, ` + b.Arg(c.ID(after)) + `)` +
 			fmt.Sprintf(` ORDER BY e.day, e.event_id LIMIT %d`, examinePage)
