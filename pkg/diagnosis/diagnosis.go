@@ -102,12 +102,17 @@ func Examine(ctx context.Context, checks []Check, progress Progress) ([]Finding,
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			r.Add(Finding{Severity: Error, Text: "could not be looked at: " + err.Error(),
-				Advice: "see what the error names; if it says that the database is malformed, restore a backup"})
+			r.Add(Unseen(c.Name, err))
 		}
 		all = append(all, r.findings...)
 	}
 	return all, nil
+}
+
+// Unseen is the finding of a check that could not look.
+func Unseen(check string, err error) Finding {
+	return Finding{Check: check, Severity: Error, Text: "could not be looked at: " + err.Error(),
+		Advice: "see what the error names; if it says that the database is malformed, restore a backup"}
 }
 
 // Recorder takes the findings of one check.

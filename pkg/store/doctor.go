@@ -111,7 +111,7 @@ func (p patient) examine(ctx context.Context, o DoctorOptions) (list []diagnosis
 	}
 	x, err := events.NewExaminer(ctx, db, bulk, p.dialect, events.ExamineOptions{Full: o.Full, Sample: o.Sample, Now: o.Now, PendingTTL: o.PendingTTL})
 	if err != nil {
-		return nil, err
+		return append(list, diagnosis.Unseen("store", err)), ctx.Err()
 	}
 	rest, err := diagnosis.Examine(ctx, slices.Concat(
 		[]diagnosis.Check{{Name: sqldb.ObjectsCheck, Run: db.CheckObjects}},

@@ -351,7 +351,7 @@ func (p *segmentPass) report(r *diagnosis.Recorder, all, waiting int) {
 		cases       *diagnosis.Cases
 		check, text string
 	}{
-		{&p.damaged, checkSegments, "%d segments are damaged"},
+		{&p.damaged, checkSegments, "%d segments are damaged, or of another version of this program"},
 		{&p.rows, checkSegments, "%d segments hold other events than there are: searches and charts give wrong answers"},
 		{&p.values, checkSegments, "%d segments hold other values than the events have: searches and charts give wrong answers"},
 		{&p.overlap, checkSegments, "%d pairs of segments overlap: searches and charts count events twice"},

@@ -41,9 +41,9 @@ func OpenPostgresReadOnly(ctx context.Context, dsn string) (*Postgres, error) {
 			return nil, err
 		}
 	}
-	if err := d.reads.Ping(ctx); err != nil {
+	if err := d.checkPooler(ctx); err != nil { // limits of time are set for a whole connection
 		_ = d.Close(ctx)
-		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+		return nil, err
 	}
 	return d, nil
 }

@@ -78,15 +78,6 @@ func (d *SQLite) checkFiles(_ context.Context, r *diagnosis.Recorder) error {
 	return nil
 }
 
-// writable opens a file to write, and writes nothing.
-func writable(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 func (d *SQLite) checkSpace(ctx context.Context, r *diagnosis.Recorder) error {
 	free, total, _, err := d.Disk(ctx)
 	if err != nil {
