@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,10 +23,11 @@ import (
 
 // doctorRun is what the command was asked for.
 type doctorRun struct {
-	data, dsn, secretFile string
-	asJSON                bool
-	sample                int
-	o                     store.DoctorOptions
+	storePlace
+	secretFile string
+	asJSON     bool
+	sample     int
+	o          store.DoctorOptions
 }
 
 func newDoctor() *cobra.Command {
@@ -59,8 +59,7 @@ Examples:
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&d.data, "data", "", "data directory (default $SPANGROVE_DATA_DIR, else ./spangrove-data)")
-	f.StringVar(&d.dsn, "dsn", "", "connection string of a PostgreSQL database instead (default $SPANGROVE_POSTGRES_DSN, or what the file $SPANGROVE_POSTGRES_DSN_FILE has)")
+	d.storePlace.flags(f)
 	f.StringVar(&d.secretFile, "secret-file", "", "file with the secret of sealed keys (default $SPANGROVE_SECRET, or what the file $SPANGROVE_SECRET_FILE has, else provider-secret in the data directory)")
 	f.BoolVar(&d.o.Full, "full", false, "look at everything")
 	f.IntVar(&d.sample, "sample", store.DefaultSample, "how many sessions to look at if not everything")
@@ -77,7 +76,7 @@ func (d *doctorRun) run(ctx context.Context, cmd *cobra.Command) error {
 		return &cli.Failure{Line: fmt.Sprintf("--sample: must be at least 1, not %d", d.sample), Exit: cli.ExitUsage}
 	}
 	d.o.Sample = d.sample
-	dsn, data, err := d.place()
+	dsn, data, err := d.find()
 	if err != nil {
 		return &cli.Failure{Line: err.Error(), Exit: cli.ExitUsage}
 	}
@@ -118,19 +117,6 @@ func (d *doctorRun) run(ctx context.Context, cmd *cobra.Command) error {
 		return &cli.Failure{Line: "doctor: there are errors", Exit: cli.ExitFailed}
 	}
 	return nil
-}
-
-// place returns what is to be examined: a connection string, or else a directory.
-func (d *doctorRun) place() (dsn, data string, err error) {
-	data = cmp.Or(d.data, os.Getenv("SPANGROVE_DATA_DIR"), "spangrove-data")
-	if d.data != "" {
-		return "", data, nil
-	}
-	if d.dsn != "" {
-		return d.dsn, data, nil
-	}
-	dsn, err = fromFileOr("SPANGROVE_POSTGRES_DSN")
-	return dsn, data, err
 }
 
 // secret returns the server's secret; nil if there is none.

@@ -53,6 +53,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	exec manyevents N BYTES FILE            writes so many events with inputs of so many bytes, in sessions of 50
 //	exec storedir DIR [SQL]                 makes a data directory, if there is none, and runs a statement on its database
 //	$PLACE_FLAG $PLACE                      how spangrove doctor is told where the server's data is
+//	$COPY                                   how spangrove upgrade is told where a copy of it may go
 //	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
@@ -68,9 +69,9 @@ const adminKey = "sg_scripts_0123456789abcdef"
 
 func runScripts(t *testing.T, dsn string) {
 	data := t.TempDir()
-	place := []string{"PLACE_FLAG=--data", "PLACE=" + data}
+	place := []string{"PLACE_FLAG=--data", "PLACE=" + data, "COPY=--work=" + t.TempDir()}
 	if dsn != "" {
-		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn}
+		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn, "COPY=--scratch=" + harness.PostgresDSN(t)}
 	}
 	server := startProcess(t, "SPANGROVE_DATA_DIR="+data, "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)

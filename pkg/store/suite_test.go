@@ -161,3 +161,15 @@ func (p sqlitePlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Rep
 func (p postgresPlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Report, error) {
 	return store.DoctorPostgres(t.Context(), p.dsn, o)
 }
+
+func (p sqlitePlace) Fresh(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }
+
+func (p postgresPlace) Fresh(t *testing.T) storetest.Place { return newPostgresPlace(t) }
+
+func (p sqlitePlace) Copy(ctx context.Context, to storetest.Place, progress func(done, total int64)) error {
+	return store.CopySQLite(ctx, p.dir, to.(sqlitePlace).dir, progress) //nolint:errcheck // of the same kind
+}
+
+func (p postgresPlace) Copy(ctx context.Context, to storetest.Place, progress func(done, total int64)) error {
+	return store.CopyPostgres(ctx, p.dsn, to.(postgresPlace).dsn, progress) //nolint:errcheck // of the same kind
+}

@@ -31,6 +31,10 @@ type Place interface {
 	Bytes(hex string) string
 	// Doctor examines the place, and may mend it. A store may be open there, unless the place is to be mended and not Shared.
 	Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.Report, error)
+	// Fresh returns another place of the same kind, with nothing in it.
+	Fresh(t *testing.T) Place
+	// Copy copies what is stored to a place of the same kind, which must have nothing, whether a store is open here or not.
+	Copy(ctx context.Context, to Place, progress func(done, total int64)) error
 	// Count returns the single number that a query answers, past the store.
 	Count(t *testing.T, sql string) int
 }
@@ -44,7 +48,7 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests, copyTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()

@@ -1,0 +1,74 @@
+package sqldb
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
+)
+
+// TestCopyPostgresKeepsTheSchema copies a store that an older version has written: the copy has its migrations and no more, and can be brought up to
+// date. One of a newer version is refused.
+func TestCopyPostgresKeepsTheSchema(t *testing.T) {
+	t.Parallel()
+	from, to := sqldbtest.PostgresDSN(t), sqldbtest.PostgresDSN(t)
+	conf, err := pgx.ParseConfig(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*conf)
+	defer func() { _ = db.Close() }()
+	files, err := fs.Sub(migrations, "migrations/postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const old = 9
+	if _, err := p.UpTo(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	exec := func(text string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`INSERT INTO project(public_id, name, created_ms) VALUES ('p', 'kept', 1)`)
+	if err := CopyPostgres(t.Context(), from, to, nil); err != nil {
+		t.Fatal(err)
+	}
+	copied, err := pgx.Connect(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = copied.Close(t.Context()) }()
+	var version int64
+	var name string
+	if err := copied.QueryRow(t.Context(), `SELECT max(version_id), (SELECT name FROM project) FROM goose_db_version`).Scan(&version, &name); err != nil {
+		t.Fatal(err)
+	}
+	if version != old || name != "kept" {
+		t.Errorf("the copy has migration %d, want %d, and project %q", version, old, name)
+	}
+	d, err := OpenPostgres(t.Context(), to, 1, 0, zap.NewNop())
+	if err != nil {
+		t.Fatalf("bring the copy up to date: %v", err)
+	}
+	if err := d.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	exec(`INSERT INTO goose_db_version(version_id, is_applied) VALUES (9999, true)`)
+	if err := CopyPostgres(t.Context(), from, sqldbtest.PostgresDSN(t), nil); err == nil || !strings.Contains(err.Error(), "migration 9999") {
+		t.Errorf("a store of a newer version: %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+var copyTests = []test{
+	{"Copy/answers as the original does, and goes on by itself", copyAnswers},
+	{"Copy/as of one moment while others write", copyWhileWriting},
+	{"Copy/refusals", copyRefusals},
+}
+
+func copyAnswers(e *env) {
+	doctorFill(e)
+	to := e.place.Fresh(e.T)
+	e.ok(e.place.Copy(e.ctx, to, func(done, total int64) {
+		if done > total {
+			e.Errorf("copied %d of %d", done, total)
+		}
+	}))
+	c := &env{T: e.T, ctx: e.ctx, place: to}
+	original := e.answers()
+	if d := cmp.Diff(original, c.answers()); d != "" {
+		e.Errorf("answers (-original +copy):\n%s", d)
+	}
+	// What numbers events, chunks and rows goes on behind those that were copied.
+	c.open(optionsUnpacked)
+	c.put(start("after", "stored in the copy alone", 200, 210), step("after", "a", 201))
+	c.ok(c.s.Seal(c.ctx))
+	c.ok(c.s.Pack(c.ctx))
+	c.ok(c.s.Close(c.ctx))
+	c.wantFound("a copy that events were stored in")
+	if slices.Equal(original, c.answers()) {
+		e.Error("what was stored in the copy is not there")
+	}
+	if d := cmp.Diff(original, e.answers()); d != "" {
+		e.Errorf("answers of the original (-before +after the copy was written to):\n%s", d)
+	}
+}
+
+func copyWhileWriting(e *env) {
+	var wg sync.WaitGroup
+	acknowledged := make(chan uuid.UUID, 10_000)
+	stop := make(chan struct{})
+	for w := range 3 {
+		wg.Go(func() {
+			for i := range 2000 {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("copied %d %d", w, i)
+				batch := event.Batch{Events: []event.Incoming{start(name, "a session", float64(i), float64(i+1)), step(name, name+" step", float64(i))}}
+				if err := e.s.Put(e.ctx, e.project, batch); err != nil {
+					e.Error(err)
+					return
+				}
+				acknowledged <- batch.Events[1].ID
+			}
+		})
+	}
+	var before []uuid.UUID
+	for len(before) < 50 {
+		before = append(before, <-acknowledged)
+	}
+	to := e.place.Fresh(e.T)
+	err := e.place.Copy(e.ctx, to, nil)
+	close(stop)
+	wg.Wait()
+	e.ok(err)
+	c := newEnv(e.T, to, optionsUnpacked)
+	for _, id := range before {
+		if _, err := c.s.Event(c.ctx, c.project, id); err != nil {
+			e.Errorf("event %s was acknowledged before the copy began: %v", id, err)
+		}
+	}
+	c.wantFound("a copy made while others wrote")
+}
+
+func copyRefusals(e *env) {
+	to := e.place.Fresh(e.T)
+	e.ok(e.place.Copy(e.ctx, to, nil))
+	if err := e.place.Copy(e.ctx, to, nil); err == nil {
+		e.Error("a copy over a store is not refused")
+	}
+	if err := e.place.Fresh(e.T).Copy(e.ctx, e.place.Fresh(e.T), nil); err == nil {
+		e.Error("a copy of nothing is not refused")
+	}
+}
