@@ -10,16 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/diagnosis"
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// doctorDir makes a data directory with some events, and closes it.
-func doctorDir(t *testing.T) string {
+// openProject opens the store of a data directory, and makes a project in it if there is none.
+func openProject(t *testing.T, dir string) (s *Store, project int64) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	s, err := OpenSQLite(t.Context(), dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -28,8 +27,19 @@ func doctorDir(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, p.ID
+}
+
+// doctorDir makes a data directory with some events, and closes it.
+func doctorDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, project := openProject(t, dir)
 	for range 200 {
-		if err := s.Put(t.Context(), p.ID, oneEvent()); err != nil {
+		if err := s.Put(t.Context(), project, oneEvent()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,19 +159,43 @@ func TestDoctorHeld(t *testing.T) {
 	}
 }
 
+// The ids of a session are listed anew on all days, also where those of other days of it are found.
+func TestDoctorIDsOfManyDays(t *testing.T) {
+	t.Parallel()
+	dir := doctorDir(t)
+	s, project := openProject(t, dir)
+	session := uuid.New()
+	put := func(daysAgo int) {
+		t.Helper()
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: "a",
+			Start: float64(time.Now().Add(time.Duration(-daysAgo) * 24 * time.Hour).UnixMilli())}}
+		e.Complete(time.Now())
+		if err := s.Put(t.Context(), project, event.Batch{Events: []event.Incoming{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for daysAgo := range 6 {
+		put(daysAgo)
+	}
+	put(300)
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, dir, `DELETE FROM far_event`)
+	if found := foundIn(t, dir, DoctorOptions{Full: true}); !slices.Equal(found, []string{"error ids"}) {
+		t.Fatalf("found %q", found)
+	}
+	if found := foundIn(t, dir, DoctorOptions{Full: true, Mend: true}); len(found) > 0 {
+		t.Errorf("left after mending: %q", found)
+	}
+}
+
 // It also reads what a server left that was killed, and a directory that may not be written.
 func TestDoctorReadOnly(t *testing.T) {
 	t.Parallel()
 	dir := doctorDir(t)
-	s, err := OpenSQLite(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.EnsureProject(t.Context(), "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Put(t.Context(), p.ID, oneEvent()); err != nil {
+	s, project := openProject(t, dir)
+	if err := s.Put(t.Context(), project, oneEvent()); err != nil {
 		t.Fatal(err)
 	}
 	killed := t.TempDir()

@@ -20,13 +20,7 @@ var errNoChunk = errors.New("payload is missing")
 // payload fills in the payload of a row that was read a while ago; where the event has changed
 // since, the row is read again. What was deleted since keeps its head and has no payload.
 func (s *Store) payload(ctx context.Context, r *Stored) error {
-	if r.chunk == nil {
-		return nil
-	}
-	raw, err := s.chunk(ctx, s.db, r.Day, *r.chunk)
-	if err == nil {
-		return r.fill(raw)
-	}
+	err := s.fillFrom(ctx, s.db, r)
 	if !errors.Is(err, errNoChunk) {
 		return err
 	}
@@ -39,6 +33,18 @@ func (s *Store) payload(ctx context.Context, r *Stored) error {
 		*r = *now
 	}
 	return err
+}
+
+// fillFrom reads the payload of a row by the connection that has read the row. errNoChunk if it is not there any more.
+func (s *Store) fillFrom(ctx context.Context, c sqldb.Conn, r *Stored) error {
+	if r.chunk == nil {
+		return nil
+	}
+	raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
+	if err != nil {
+		return err
+	}
+	return r.fill(raw)
 }
 
 // chunk reads and decompresses one chunk.

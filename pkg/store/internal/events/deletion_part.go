@@ -302,9 +302,7 @@ func (s *Store) takeOff(ctx context.Context, tx *Commit, project int64, session 
 		if old.trace != 0 {
 			tx.trees.removed(project, session)
 		}
-		h := &head{ev: &old.Event, project: project, trace: old.trace}
-		h.derive()
-		sum.add(h.totals)
+		sum.add(old.asHead().totals)
 		start, end = min(start, old.Start), max(end, old.End)
 	}
 	tx.sessionChanged(project, session, event.ChangeEvent)

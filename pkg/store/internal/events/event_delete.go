@@ -62,9 +62,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			tx.trees.removed(projectID, old.SessionID)
 		}
 		tx.sessionChanged(projectID, old.SessionID, event.ChangeEvent)
-		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
-		h.derive()
-		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
+		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(old.asHead().totals), old.Start, old.End); err != nil {
 			return err
 		}
 		// An implicit session is there because of its events. Without any it would be an empty line in every list.

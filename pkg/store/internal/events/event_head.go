@@ -277,6 +277,13 @@ func contentFlag(c event.Content) int {
 	return 0
 }
 
+// asHead returns the row of a stored event as it follows from the event.
+func (r *Stored) asHead() *head {
+	h := &head{ev: &r.Event, project: r.project, session: r.SessionID, trace: r.trace}
+	h.derive()
+	return h
+}
+
 // headOf returns the row of an event that the writer creates or changes, with its own chunk.
 func headOf(e *event.Event, project int64) (*head, *record.Chunk) {
 	g := &eventGroup{project: project}

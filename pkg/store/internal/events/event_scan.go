@@ -144,14 +144,11 @@ func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32
 			return r, err
 		}
 		// Uncompressed and from the cache, if a neighbour's payload was read before: one chunk holds many events of a session.
-		raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
+		err = s.fillFrom(ctx, c, r)
 		// Each round needs another update in between, so this ends as soon as nobody writes the event.
 		if errors.Is(err, errNoChunk) && *r.chunk != gone {
 			gone = *r.chunk // an update came between the two reads
 			continue
-		}
-		if err == nil {
-			err = r.fill(raw)
 		}
 		if err != nil {
 			return nil, err

@@ -120,33 +120,27 @@ func (x *Examiner) checkOrphans(ctx context.Context, r *diagnosis.Recorder) erro
 }
 
 func (x *Examiner) checkWaiting(ctx context.Context, r *diagnosis.Recorder) error {
-	wrong := false
-	for _, t := range []struct{ what, text string }{
-		{"updates", `SELECT count(*), min(created_ms) FROM pending`},
-		{"parts from log records", `SELECT count(*), min(created_ms) FROM log_part WHERE event_id IS NULL`},
-	} {
-		var n int64
+	late := false
+	look := func(what, text string) (n int64, err error) {
 		var oldest *int64
-		if _, err := sqldb.One(ctx, x.s.db, t.text, nil, &n, &oldest); err != nil {
-			return err
-		}
-		if oldest == nil {
-			continue
+		if _, err := sqldb.One(ctx, x.s.db, text, nil, &n, &oldest); err != nil || oldest == nil {
+			return n, err
 		}
 		// Servers drop what is too old every few minutes.
 		if age := x.o.Now().Sub(time.UnixMilli(*oldest)); age > x.o.PendingTTL+time.Hour {
-			wrong = true
+			late = true
 			r.Add(diagnosis.Finding{Severity: diagnosis.Warn, Count: n,
-				Text:   fmt.Sprintf("%d %s wait for events that did not come, the oldest for %s", n, t.what, age.Round(time.Hour)),
+				Text:   fmt.Sprintf("%d %s wait for events that did not come, the oldest for %s", n, what, age.Round(time.Hour)),
 				Advice: "a server that runs drops them after pending_ttl (24h); if one does, see its log"})
 		}
+		return n, nil
 	}
-	var n int64
-	if _, err := sqldb.One(ctx, x.s.db, `SELECT count(*) FROM pending`, nil, &n); err != nil {
-		return err
+	updates, err := look("updates", `SELECT count(*), min(created_ms) FROM pending`)
+	if err == nil {
+		_, err = look("parts from log records", `SELECT count(*), min(created_ms) FROM log_part WHERE event_id IS NULL`)
 	}
-	if !wrong {
-		r.OK("%d updates wait for their event, none for too long", n)
+	if err == nil && !late {
+		r.OK("%d updates wait for their event, none for too long", updates)
 	}
-	return nil
+	return err
 }

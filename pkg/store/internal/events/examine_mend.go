@@ -59,18 +59,17 @@ func (s *Store) mendIDs(ctx context.Context) (string, error) {
 	n := 0
 	err = x.eachWrong(ctx, func(p *sessionPass) *diagnosis.Cases { return &p.unseen }, func(project int64, session uuid.UUID) error {
 		return s.eachOfSession(ctx, s.db, project, session, func(page []*Stored) error {
-			byDay := map[int32][]uuid.UUID{}
-			for _, e := range page {
-				byDay[e.Day] = append(byDay[e.Day], e.ID)
+			unseen, err := s.unfindable(ctx, s.db, project, page)
+			if err != nil {
+				return err
 			}
-			for day, ids := range byDay {
-				unseen, err := s.bulk.unfindable(ctx, s.db, project, day, ids)
-				if err != nil || len(unseen) == 0 {
-					return err
+			for day, ids := range unseen {
+				if len(ids) == 0 {
+					continue
 				}
-				n += len(unseen)
+				n += len(ids)
 				if err := s.Change(ctx, project, session, 0, func(ctx context.Context, tx *Commit) error {
-					return tx.addIDs(ctx, project, day, unseen...)
+					return tx.addIDs(ctx, project, day, ids...)
 				}); err != nil {
 					return err
 				}
@@ -107,22 +106,12 @@ func (x *Examiner) eachWrong(ctx context.Context, of func(p *sessionPass) *diagn
 	p := newSessionPass(x)
 	return x.eachSession(ctx, func(project int64, sessions []uuid.UUID) error {
 		var wrong []uuid.UUID
-		err := x.s.db.Snapshot(ctx, func(c sqldb.Conn) error {
-			x.s.forgetRead()
-			for _, session := range sessions {
-				before := of(p).N
-				if err := p.look(ctx, c, project, session); err != nil {
-					return fmt.Errorf("session %s: %w", name(project, session), err)
-				}
-				if of(p).N > before {
-					wrong = append(wrong, session)
-				}
+		before := of(p).N
+		err := p.lookAt(ctx, project, sessions, func(session uuid.UUID) {
+			if n := of(p).N; n > before {
+				before, wrong = n, append(wrong, session)
 			}
-			return nil
 		})
-		if err == nil {
-			err = p.confirm(ctx)
-		}
 		for _, session := range wrong {
 			if err != nil {
 				break

@@ -177,23 +177,30 @@ func (x *Examiner) checkSessions(ctx context.Context, r *diagnosis.Recorder) err
 
 // run looks at all sessions that the examiner chooses, and calls progress now and then.
 func (p *sessionPass) run(ctx context.Context, progress func()) error {
-	s := p.x.s
 	return p.x.eachSession(ctx, func(project int64, ids []uuid.UUID) error {
-		err := s.db.Snapshot(ctx, func(c sqldb.Conn) error {
-			s.forgetRead()
-			for _, id := range ids {
-				if err := p.look(ctx, c, project, id); err != nil {
-					return fmt.Errorf("session %s: %w", name(project, id), err)
-				}
-			}
-			return nil
-		})
-		if err == nil {
-			err = p.confirm(ctx)
-		}
+		err := p.lookAt(ctx, project, ids, func(uuid.UUID) {})
 		progress()
 		return err
 	})
+}
+
+// lookAt looks at sessions in one snapshot, and calls seen after each.
+func (p *sessionPass) lookAt(ctx context.Context, project int64, ids []uuid.UUID, seen func(session uuid.UUID)) error {
+	s := p.x.s
+	err := s.db.Snapshot(ctx, func(c sqldb.Conn) error {
+		s.forgetRead()
+		for _, id := range ids {
+			if err := p.look(ctx, c, project, id); err != nil {
+				return fmt.Errorf("session %s: %w", name(project, id), err)
+			}
+			seen(id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.confirm(ctx)
 }
 
 // examinedEvents returns about how many events the pass over sessions reads; 0 if that is not known.
@@ -230,7 +237,13 @@ func (p *sessionPass) look(ctx context.Context, c sqldb.Conn, project int64, id 
 			p.event(ctx, c, e, &sums)
 			links.add(e)
 		}
-		return p.findable(ctx, c, project, page)
+		unseen, err := s.unfindable(ctx, c, project, page)
+		for _, ids := range unseen {
+			for _, id := range ids {
+				p.unseen.Add(name(project, id))
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return err
@@ -297,41 +310,20 @@ func (p *sessionPass) event(ctx context.Context, c sqldb.Conn, e *Stored, sums *
 	e.Inputs, e.Outputs, e.Config, e.ColdMetadata = nil, nil, nil, nil // the page holds the rest
 }
 
-// asHead returns the row as it follows from the event.
-func (r *Stored) asHead() *head {
-	h := &head{ev: &r.Event, project: r.project, session: r.SessionID, trace: r.trace}
-	h.derive()
-	return h
-}
-
-// fillFrom reads the payload of a row by the connection that has read the row.
-func (s *Store) fillFrom(ctx context.Context, c sqldb.Conn, r *Stored) error {
-	if r.chunk == nil {
-		return nil
-	}
-	raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
-	if err != nil {
-		return err
-	}
-	return r.fill(raw)
-}
-
-// findable looks whether events are found by their ids.
-func (p *sessionPass) findable(ctx context.Context, c sqldb.Conn, project int64, page []*Stored) error {
+// unfindable returns the ids of those events that are not found by them, by day.
+func (s *Store) unfindable(ctx context.Context, c sqldb.Conn, project int64, page []*Stored) (map[int32][]uuid.UUID, error) {
 	byDay := map[int32][]uuid.UUID{}
 	for _, e := range page {
 		byDay[e.Day] = append(byDay[e.Day], e.ID)
 	}
 	for day, ids := range byDay {
-		unseen, err := p.x.s.bulk.unfindable(ctx, c, project, day, ids)
+		unseen, err := s.bulk.unfindable(ctx, c, project, day, ids)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, id := range unseen {
-			p.unseen.Add(name(project, id))
-		}
+		byDay[day] = unseen
 	}
-	return nil
+	return byDay, nil
 }
 
 func (p *sessionPass) report(r *diagnosis.Recorder) {

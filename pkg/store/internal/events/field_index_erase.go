@@ -289,7 +289,7 @@ func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
 		}
 	}
 	for _, k := range datasets {
-		if id := e.head().datasetID; n.paths[k][id] {
+		if id := e.row.asHead().datasetID; n.paths[k][id] {
 			f(k, id)
 		}
 	}
@@ -415,14 +415,8 @@ type scannedEvent struct {
 	scopes []string // of the field index
 }
 
-func (e *scannedEvent) head() *head {
-	h := &head{ev: &e.row.Event, project: e.row.project, trace: e.row.trace}
-	h.derive()
-	return h
-}
-
 func (e *scannedEvent) list(l *fieldIndexUpdate) {
-	h := e.head()
+	h := e.row.asHead()
 	h.shape = shapeOf(h.ev, h.datasetID)
 	l.add(h, "")
 	for _, run := range e.runs {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -117,7 +116,7 @@ func (b *postgresBulk) checkPartitions(ctx context.Context, r *diagnosis.Recorde
 			Advice: "nothing is wrong; a rule of retention deletes them row by row, which takes longer than for newer ones"})
 	}
 	if !wrong {
-		r.OK("%s", strings.TrimSpace(fmt.Sprintf("%d, each where it belongs", len(p.attached))))
+		r.OK("%d, each where it belongs", len(p.attached))
 	}
 	return nil
 }

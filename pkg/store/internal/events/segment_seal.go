@@ -356,10 +356,7 @@ func (s *Store) fillForSegment(ctx context.Context, c sqldb.Conn, r *sealedRow) 
 	if s.keptConfig(r) {
 		return nil
 	}
-	raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
-	if err == nil {
-		err = r.fill(raw)
-	}
+	err := s.fillFrom(ctx, c, r.Stored)
 	switch {
 	case errors.Is(err, errNoChunk), errors.Is(err, record.ErrDamaged):
 		r.isRead = false
