@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 	"github.com/spangrove/spangrove/pkg/diagnosis"
+	"github.com/spangrove/spangrove/pkg/embedprovider"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -95,18 +95,12 @@ func (d *doctorRun) run(ctx context.Context, cmd *cobra.Command) error {
 	if onTerminal(told) {
 		fmt.Fprint(told, "\r\x1b[K")
 	}
-	if errors.Is(err, context.Canceled) {
-		return &cli.Failure{Line: "interrupted", Exit: 130}
-	}
 	if err != nil {
-		return &cli.Failure{Line: "doctor: " + oneLine(err.Error()), Exit: cli.ExitFailed}
+		return failed("doctor", err)
 	}
 	out := cmd.OutOrStdout()
 	if d.asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = printJSON(out, report)
 	} else {
 		err = printReport(out, report, d.o.Mend)
 	}
@@ -128,7 +122,7 @@ func (d *doctorRun) secret(data string) ([]byte, error) {
 	if d.secretFile != "" {
 		return read(d.secretFile)
 	}
-	text, err := fromFileOr("SPANGROVE_SECRET")
+	text, err := embedprovider.Secret("SPANGROVE_SECRET")
 	if err != nil || text != "" {
 		return []byte(text), err
 	}
@@ -137,22 +131,6 @@ func (d *doctorRun) secret(data string) ([]byte, error) {
 		return nil, nil
 	}
 	return secret, err
-}
-
-// fromFileOr returns the value of a variable, or what the file has that the variable with _FILE behind its name names.
-func fromFileOr(variable string) (string, error) {
-	if text := os.Getenv(variable); text != "" {
-		return text, nil
-	}
-	file := os.Getenv(variable + "_FILE")
-	if file == "" {
-		return "", nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("%s_FILE: %w", variable, err)
-	}
-	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
 // progressEvery is how often it is told how far a check is.

@@ -2,9 +2,16 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
 
 	"github.com/spf13/pflag"
+
+	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
+	"github.com/spangrove/spangrove/pkg/embedprovider"
 )
 
 // storePlace is where a command finds a store: a data directory, or a database.
@@ -24,6 +31,22 @@ func (p *storePlace) find() (dsn, data string, err error) {
 	if p.dsn != "" {
 		return p.dsn, data, nil
 	}
-	dsn, err = fromFileOr("SPANGROVE_POSTGRES_DSN")
+	dsn, err = embedprovider.Secret("SPANGROVE_POSTGRES_DSN")
 	return dsn, data, err
+}
+
+// failed returns how a command on a store ends that could not be done.
+func failed(command string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return &cli.Failure{Line: "interrupted", Exit: 130}
+	}
+	return &cli.Failure{Line: command + ": " + oneLine(err.Error()), Exit: cli.ExitFailed}
+}
+
+// printJSON prints a report for programs.
+func printJSON(w io.Writer, report any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(report)
 }

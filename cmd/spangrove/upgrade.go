@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/spf13/cobra"
 
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
@@ -97,18 +95,12 @@ func (u *upgradeRun) run(ctx context.Context, cmd *cobra.Command) error {
 		return usage("--projects, --sessions and --runs must be at least 1")
 	}
 	report, err := u.rehearsal(ctx, dsn, data)
-	if errors.Is(err, context.Canceled) {
-		return &cli.Failure{Line: "interrupted", Exit: 130}
-	}
 	if err != nil {
-		return &cli.Failure{Line: "upgrade: " + oneLine(err.Error()), Exit: cli.ExitFailed}
+		return failed("upgrade", err)
 	}
 	out := cmd.OutOrStdout()
 	if u.asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(report)
+		err = printJSON(out, report)
 	} else {
 		err = printRehearsal(out, report)
 	}
@@ -143,9 +135,7 @@ func (u *upgradeRun) rehearsal(ctx context.Context, dsn, data string) (report *r
 	if dsn != "" {
 		err = store.CopyPostgres(ctx, dsn, u.scratch, func(done, total int64) { progress("copying, bytes", done, total) })
 	} else {
-		if err = enoughSpace(ctx, dir, data); err == nil {
-			err = store.CopySQLite(ctx, data, place.Directory, func(done, total int64) { progress("copying, bytes", done, total) })
-		}
+		err = store.CopySQLite(ctx, data, place.Directory, func(done, total int64) { progress("copying, bytes", done, total) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
@@ -160,19 +150,6 @@ func (u *upgradeRun) tell(text string) {
 		fmt.Fprint(u.told, "\r\x1b[K")
 	}
 	fmt.Fprintln(u.told, text)
-}
-
-// enoughSpace refuses to fill a disk with a copy: a migration may need some more.
-func enoughSpace(ctx context.Context, dir, data string) error {
-	info, err := os.Stat(filepath.Join(data, "spangrove.db"))
-	if err != nil {
-		return nil //nolint:nilerr // the copy itself says it better
-	}
-	u, err := disk.UsageWithContext(ctx, dir)
-	if need := uint64(info.Size()) + uint64(info.Size())/4; err == nil && u.Free < need {
-		return fmt.Errorf("%s has %d MB free, and a copy and its migration may need %d MB: name a directory with --work", dir, u.Free>>20, need>>20)
-	}
-	return err
 }
 
 // slower is from which factor on a question is told of as slower, if it takes noticeMillis at least.

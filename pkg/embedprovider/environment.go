@@ -138,17 +138,15 @@ func fromEnvironment(c *confmap.Conf) error {
 	}
 	errs = append(errs, checkBodies())
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		file := os.Getenv(name + "_FILE")
-		if file == "" {
+		if os.Getenv(name+"_FILE") == "" {
 			continue
 		}
-		if os.Getenv(name) != "" {
-			errs = append(errs, fmt.Errorf("%s and %s_FILE: only one of them may be set", name, name))
-			continue
+		text, err := Secret(name)
+		if err == nil {
+			// A dollar sign of a secret is not the beginning of a variable.
+			err = put(c, secrets[name], strings.ReplaceAll(text, "$", "$$"))
 		}
-		text, err := readSecret(file)
-		// A dollar sign of a secret is not the beginning of a variable.
-		set(name+"_FILE", map[string]any{secrets[name]: strings.ReplaceAll(text, "$", "$$")}, err)
+		errs = append(errs, err)
 	}
 	cert, key := os.Getenv(certFile), os.Getenv(keyFile)
 	switch {
@@ -179,6 +177,23 @@ func checkBodies() error {
 		return fmt.Errorf("%s: %d is more than %s, %d", maxBody, body, maxInFlight, all)
 	}
 	return nil
+}
+
+// Secret returns what a variable holds, or else the text of the file that the variable with _FILE behind its name names; empty if
+// neither is set. An error names the variable.
+func Secret(name string) (string, error) {
+	value, file := os.Getenv(name), os.Getenv(name+"_FILE")
+	if file == "" {
+		return value, nil
+	}
+	if value != "" {
+		return "", fmt.Errorf("%s and %s_FILE: only one of them may be set", name, name)
+	}
+	text, err := readSecret(file)
+	if err != nil {
+		return "", fmt.Errorf("%s_FILE: %w", name, err)
+	}
+	return text, nil
 }
 
 // readSecret returns the text of a file without the line break at its end. An error has the name of the file, and nothing of what is in it.

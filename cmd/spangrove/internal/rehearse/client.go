@@ -33,35 +33,53 @@ type answer struct {
 }
 
 // ask sends one request. The error is nil whenever the server answered, whatever it said.
-func (c *client) ask(ctx context.Context, method, path string, body any) (answer, error) {
+func (c *client) ask(ctx context.Context, method, path string, body any) (a answer, err error) {
+	var text []byte
+	if a.status, text, a.took, err = c.call(ctx, method, path, body); err != nil {
+		return a, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&a.body) != nil || d.Decode(new(any)) != io.EOF {
+		a.body = string(text)
+	}
+	return a, nil
+}
+
+// get asks for something that must be there, and decodes it.
+func (c *client) get(ctx context.Context, method, path string, body, into any) error {
+	status, text, _, err := c.call(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if status/100 != 2 {
+		return fmt.Errorf("%s %s: status %d: %s", method, path, status, shown(string(text)))
+	}
+	return json.Unmarshal(text, into)
+}
+
+// call sends one request, and again while the server says that it is busy. took is of the last time.
+func (c *client) call(ctx context.Context, method, path string, body any) (status int, text []byte, took time.Duration, err error) {
 	var data []byte
 	if body != nil {
-		var err error
 		if data, err = json.Marshal(body); err != nil {
-			return answer{}, err
+			return 0, nil, 0, err
 		}
 	}
 	for try := 1; ; try++ {
 		began := time.Now()
 		status, text, wait, err := c.send(ctx, method, path, data)
 		if err != nil {
-			return answer{}, fmt.Errorf("%s %s: %w", method, path, err)
+			return 0, nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
 		}
-		if (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) && try < askTries {
-			select {
-			case <-ctx.Done():
-				return answer{}, ctx.Err()
-			case <-time.After(wait):
-			}
-			continue
+		if status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable || try == askTries {
+			return status, text, time.Since(began), nil
 		}
-		a := answer{status: status, took: time.Since(began)}
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		if d.Decode(&a.body) != nil || d.Decode(new(any)) != io.EOF {
-			a.body = string(text)
+		select {
+		case <-ctx.Done():
+			return 0, nil, 0, ctx.Err()
+		case <-time.After(wait):
 		}
-		return a, nil
 	}
 }
 
@@ -90,20 +108,4 @@ func (c *client) send(ctx context.Context, method, path string, data []byte) (st
 		wait = min(time.Duration(s)*time.Second, 10*time.Second)
 	}
 	return res.StatusCode, text, wait, err
-}
-
-// get asks for something that must be there, and decodes it.
-func (c *client) get(ctx context.Context, method, path string, body, into any) error {
-	a, err := c.ask(ctx, method, path, body)
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(a.body)
-	if err != nil {
-		return err
-	}
-	if a.status/100 != 2 {
-		return fmt.Errorf("%s %s: status %d: %s", method, path, a.status, shown(a.body))
-	}
-	return json.Unmarshal(data, into)
 }

@@ -70,16 +70,6 @@ func (r *Report) Different() (n int) {
 	return n
 }
 
-// Unstable counts the answers that were not compared.
-func (r *Report) Unstable() (n int) {
-	for i := range r.Answers {
-		if r.Answers[i].Unstable {
-			n++
-		}
-	}
-	return n
-}
-
 // Run rehearses. The copy is changed: a key is made in each project that is asked about, their retention is switched off, and it is migrated.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Progress == nil {

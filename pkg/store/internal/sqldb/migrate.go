@@ -20,14 +20,19 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// migrationsOf returns what applies the migrations of a folder to a database.
+func migrationsOf(db *sql.DB, dialect goose.Dialect, folder string) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, path.Join("migrations", folder))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
+}
+
 // migrateSQLite brings the schema up to date. The caller holds the data directory, so no lock
 // of the database's own is needed.
 func migrateSQLite(ctx context.Context, db *sql.DB, log *zap.Logger) error {
-	files, err := fs.Sub(migrations, "migrations/sqlite")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
+	p, err := migrationsOf(db, goose.DialectSQLite3, "sqlite")
 	if err != nil {
 		return err
 	}
@@ -61,11 +66,7 @@ const migrateLock = 0x6d696772
 // migrates, the others wait for it, and find nothing left to do. The lock belongs to a connection that is held for it, so
 // it ends with the process, however that ends; the migrations run by another connection of the same pool.
 func migratePostgres(ctx context.Context, db *sql.DB, log *zap.Logger) (err error) {
-	files, err := fs.Sub(migrations, "migrations/postgres")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
+	p, err := migrationsOf(db, goose.DialectPostgres, "postgres")
 	if err != nil {
 		return err
 	}

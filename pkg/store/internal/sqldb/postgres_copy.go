@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func CopyPostgres(ctx context.Context, from, to string, progress func(done, tota
 }
 
 // makeSchema applies the migrations to the copy that the original has.
-func (c *postgresCopy) makeSchema(ctx context.Context) error {
+func (c *postgresCopy) makeSchema(ctx context.Context) (err error) {
 	var n int
 	if err := c.to.QueryRow(ctx, `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')`).Scan(&n); err != nil {
 		return fmt.Errorf("the copy: %w", err)
@@ -89,13 +88,9 @@ func (c *postgresCopy) makeSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := fs.Sub(migrations, "migrations/postgres")
-	if err != nil {
-		return err
-	}
 	db := stdlib.OpenDB(*c.to.Config())
 	defer func() { err = errors.Join(err, db.Close()) }()
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
+	p, err := migrationsOf(db, goose.DialectPostgres, "postgres")
 	if err != nil {
 		return err
 	}

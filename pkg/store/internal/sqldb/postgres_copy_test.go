@@ -1,7 +1,6 @@
 package sqldb
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 
@@ -24,11 +23,7 @@ func TestCopyPostgresKeepsTheSchema(t *testing.T) {
 	}
 	db := stdlib.OpenDB(*conf)
 	defer func() { _ = db.Close() }()
-	files, err := fs.Sub(migrations, "migrations/postgres")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true))
+	p, err := migrationsOf(db, goose.DialectPostgres, "postgres")
 	if err != nil {
 		t.Fatal(err)
 	}

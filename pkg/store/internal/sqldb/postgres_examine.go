@@ -225,23 +225,13 @@ func (d *Postgres) checkVacuum(ctx context.Context, r *diagnosis.Recorder) error
 }
 
 func (d *Postgres) missing(ctx context.Context) ([]schemaObject, error) {
-	there := map[schemaObject]bool{}
-	err := Each(ctx, d, `SELECT CASE WHEN relkind IN ('r', 'p') THEN 'TABLE' ELSE 'INDEX' END, relname::text
+	return missingObjects(ctx, d, "postgres", `SELECT CASE WHEN relkind IN ('r', 'p') THEN 'TABLE' ELSE 'INDEX' END, relname::text
 		FROM pg_class
 		WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'i', 'I')
 		UNION ALL
 		SELECT 'TRIGGER', t.tgname::text
 		FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
-		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled <> 'D'`, nil, func(scan func(...any) error) error {
-		var o schemaObject
-		err := scan(&o.kind, &o.name)
-		there[o] = true
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return missingObjects("postgres", there)
+		WHERE c.relnamespace = current_schema()::regnamespace AND NOT t.tgisinternal AND t.tgenabled <> 'D'`)
 }
 
 // CheckObjects compares tables, indexes and triggers with those of the schema, and looks for indexes that PostgreSQL does not use.

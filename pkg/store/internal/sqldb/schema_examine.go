@@ -140,8 +140,17 @@ func schemaObjects(folder string) ([]schemaObject, error) {
 	return list, nil
 }
 
-// missingObjects returns those of the schema that are not there. there has kinds and names.
-func missingObjects(folder string, there map[schemaObject]bool) (missing []schemaObject, err error) {
+// missingObjects returns those of the schema that are not there. text selects the kinds and names of what is.
+func missingObjects(ctx context.Context, c Conn, folder, text string) (missing []schemaObject, err error) {
+	there := map[schemaObject]bool{}
+	if err := Each(ctx, c, text, nil, func(scan func(...any) error) error {
+		var o schemaObject
+		err := scan(&o.kind, &o.name)
+		there[o] = true
+		return err
+	}); err != nil {
+		return nil, err
+	}
 	list, err := schemaObjects(folder)
 	for _, o := range list {
 		if !there[schemaObject{kind: o.kind, name: o.name}] {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/shirou/gopsutil/v4/disk"
 	"modernc.org/sqlite"
 )
 
@@ -48,9 +49,13 @@ func CopySQLite(ctx context.Context, from, to string, progress func(done, total 
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	var pageSize int64
-	if err := tx.QueryRowContext(ctx, `SELECT page_size FROM pragma_page_size, (SELECT count(*) FROM sqlite_schema)`).Scan(&pageSize); err != nil {
+	var pageSize, pages int64
+	if err := tx.QueryRowContext(ctx, `SELECT page_size, page_count FROM pragma_page_size, pragma_page_count, (SELECT count(*) FROM sqlite_schema)`).
+		Scan(&pageSize, &pages); err != nil {
 		return fmt.Errorf("read %s: %w", from, err)
+	}
+	if err := enoughSpace(ctx, to, pages*pageSize); err != nil {
+		return err
 	}
 	return conn.Raw(func(driver any) error {
 		b, err := driver.(interface { //nolint:errcheck // the driver of this package
@@ -69,4 +74,13 @@ func CopySQLite(ctx context.Context, from, to string, progress func(done, total 
 		}
 		return errors.Join(err, b.Finish())
 	})
+}
+
+// enoughSpace refuses to fill a disk with a copy of so many bytes, to which a migration may add some.
+func enoughSpace(ctx context.Context, dir string, bytes int64) error {
+	u, err := disk.UsageWithContext(ctx, dir)
+	if need := uint64(bytes + bytes/4); err == nil && u.Free < need {
+		return fmt.Errorf("%s has %d MB free, and a copy and its migration may need %d MB", dir, u.Free>>20, need>>20)
+	}
+	return err
 }

@@ -171,17 +171,7 @@ func (d *SQLite) checkIntegrity(ctx context.Context, r *diagnosis.Recorder, full
 }
 
 func (d *SQLite) missing(ctx context.Context) ([]schemaObject, error) {
-	there := map[schemaObject]bool{}
-	err := Each(ctx, d, `SELECT upper(type), name FROM sqlite_schema`, nil, func(scan func(...any) error) error {
-		var o schemaObject
-		err := scan(&o.kind, &o.name)
-		there[o] = true
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return missingObjects("sqlite", there)
+	return missingObjects(ctx, d, "sqlite", `SELECT upper(type), name FROM sqlite_schema`)
 }
 
 // CheckObjects compares tables, indexes and triggers with those of the schema.
