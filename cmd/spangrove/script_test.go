@@ -54,6 +54,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	exec storedir DIR [SQL]                 makes a data directory, if there is none, and runs a statement on its database
 //	$PLACE_FLAG $PLACE                      how spangrove doctor is told where the server's data is
 //	$COPY                                   how spangrove upgrade is told where a copy of it may go
+//	$NEW                                    such a place with nothing in it, which $PLACE_FLAG may name
 //	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
@@ -69,9 +70,9 @@ const adminKey = "sg_scripts_0123456789abcdef"
 
 func runScripts(t *testing.T, dsn string) {
 	data := t.TempDir()
-	place := []string{"PLACE_FLAG=--data", "PLACE=" + data, "COPY=--work=" + t.TempDir()}
+	place := []string{"PLACE_FLAG=--data", "PLACE=" + data, "COPY=--work=" + t.TempDir(), "NEW=" + filepath.Join(t.TempDir(), "new")}
 	if dsn != "" {
-		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn, "COPY=--scratch=" + harness.PostgresDSN(t)}
+		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn, "COPY=--scratch=" + harness.PostgresDSN(t), "NEW=" + harness.PostgresDSN(t)}
 	}
 	server := startProcess(t, "SPANGROVE_DATA_DIR="+data, "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)

@@ -76,23 +76,20 @@ Examples:
 
 // run copies, rehearses and prints.
 func (u *upgradeRun) run(ctx context.Context, cmd *cobra.Command) error {
-	usage := func(format string, args ...any) error {
-		return &cli.Failure{Line: fmt.Sprintf(format, args...), Exit: cli.ExitUsage}
-	}
 	dsn, data, err := u.place.find()
 	switch {
 	case !u.rehearse:
-		return usage("upgrade: say --rehearse to try it on a copy; an upgrade itself is done by replacing the program and starting it")
+		return usageError("upgrade: say --rehearse to try it on a copy; an upgrade itself is done by replacing the program and starting it")
 	case u.before == "":
-		return usage("--before: name the program that runs today, such as /usr/bin/spangrove")
+		return usageError("--before: name the program that runs today, such as /usr/bin/spangrove")
 	case err != nil:
-		return usage("%s", err)
+		return usageError("%s", err)
 	case dsn != "" && u.scratch == "":
-		return usage("--scratch: name an empty PostgreSQL database or schema, which the copy goes to")
+		return usageError("--scratch: name an empty PostgreSQL database or schema, which the copy goes to")
 	case dsn == "" && u.scratch != "":
-		return usage("--scratch: is for PostgreSQL; the copy of a data directory goes below --work")
+		return usageError("--scratch: is for PostgreSQL; the copy of a data directory goes below --work")
 	case u.projects < 1 || u.sessions < 1 || u.runs < 1:
-		return usage("--projects, --sessions and --runs must be at least 1")
+		return usageError("--projects, --sessions and --runs must be at least 1")
 	}
 	report, err := u.rehearsal(ctx, dsn, data)
 	if err != nil {

@@ -173,3 +173,35 @@ func (p sqlitePlace) Copy(ctx context.Context, to storetest.Place, progress func
 func (p postgresPlace) Copy(ctx context.Context, to storetest.Place, progress func(done, total int64)) error {
 	return store.CopyPostgres(ctx, p.dsn, to.(postgresPlace).dsn, progress) //nolint:errcheck // of the same kind
 }
+
+func (p sqlitePlace) Backup(ctx context.Context, dir string, o store.BackupOptions) (*store.BackupReport, error) {
+	return store.BackupSQLite(ctx, p.dir, dir, o)
+}
+
+func (p postgresPlace) Backup(ctx context.Context, dir string, o store.BackupOptions) (*store.BackupReport, error) {
+	return store.BackupPostgres(ctx, p.dsn, dir, o)
+}
+
+func (p sqlitePlace) Restore(ctx context.Context, dir, name string, progress diagnosis.Progress) (*store.Backup, error) {
+	return store.RestoreSQLite(ctx, dir, name, p.dir, progress)
+}
+
+func (p postgresPlace) Restore(ctx context.Context, dir, name string, progress diagnosis.Progress) (*store.Backup, error) {
+	return store.RestorePostgres(ctx, dir, name, p.dsn, progress)
+}
+
+func (p sqlitePlace) TryOpen(ctx context.Context) error {
+	s, err := store.OpenSQLite(ctx, p.dir, store.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close(ctx)
+}
+
+func (p postgresPlace) TryOpen(ctx context.Context) error {
+	s, err := store.OpenPostgres(ctx, p.dsn, store.Options{})
+	if err != nil {
+		return err
+	}
+	return s.Close(ctx)
+}

@@ -45,19 +45,20 @@ func copyAnswers(e *env) {
 	}
 }
 
-func copyWhileWriting(e *env) {
+// writers begins to store events from three goroutines. written tells of each event that was acknowledged, and stop ends them.
+func (e *env) writers() (stop func(), written <-chan uuid.UUID) {
 	var wg sync.WaitGroup
 	acknowledged := make(chan uuid.UUID, 10_000)
-	stop := make(chan struct{})
+	ended := make(chan struct{})
 	for w := range 3 {
 		wg.Go(func() {
 			for i := range 2000 {
 				select {
-				case <-stop:
+				case <-ended:
 					return
 				default:
 				}
-				name := fmt.Sprintf("copied %d %d", w, i)
+				name := fmt.Sprintf("written %d %d", w, i)
 				batch := event.Batch{Events: []event.Incoming{start(name, "a session", float64(i), float64(i+1)), step(name, name+" step", float64(i))}}
 				if err := e.s.Put(e.ctx, e.project, batch); err != nil {
 					e.Error(err)
@@ -67,14 +68,21 @@ func copyWhileWriting(e *env) {
 			}
 		})
 	}
+	return func() {
+		close(ended)
+		wg.Wait()
+	}, acknowledged
+}
+
+func copyWhileWriting(e *env) {
+	stop, written := e.writers()
 	var before []uuid.UUID
 	for len(before) < 50 {
-		before = append(before, <-acknowledged)
+		before = append(before, <-written)
 	}
 	to := e.place.Fresh(e.T)
 	err := e.place.Copy(e.ctx, to, nil)
-	close(stop)
-	wg.Wait()
+	stop()
 	e.ok(err)
 	c := newEnv(e.T, to, optionsUnpacked)
 	for _, id := range before {

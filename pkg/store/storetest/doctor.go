@@ -12,6 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store"
@@ -122,6 +123,10 @@ func (e *env) answers() (lines []string) {
 		}
 	}
 	for _, session := range []string{"talk0", "talk1", "talk2", "large", "late"} {
+		if _, err := e.s.Session(e.ctx, e.project, id(session)); fault.Of(err) == fault.NotFound {
+			lines = append(lines, session+": none")
+			continue
+		}
 		for _, x := range e.session(id(session)) {
 			lines = append(lines, fmt.Sprintf("%s: %+v", session, shapeOf(x)))
 		}

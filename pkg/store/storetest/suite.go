@@ -35,6 +35,12 @@ type Place interface {
 	Fresh(t *testing.T) Place
 	// Copy copies what is stored to a place of the same kind, which must have nothing, whether a store is open here or not.
 	Copy(ctx context.Context, to Place, progress func(done, total int64)) error
+	// Backup stores a backup of what is stored in a directory, whether a store is open here or not.
+	Backup(ctx context.Context, dir string, o store.BackupOptions) (*store.BackupReport, error)
+	// Restore makes a store of a backup; the place must have nothing.
+	Restore(ctx context.Context, dir, name string, progress diagnosis.Progress) (*store.Backup, error)
+	// TryOpen opens and closes the store.
+	TryOpen(ctx context.Context) error
 	// Count returns the single number that a query answers, past the store.
 	Count(t *testing.T, sql string) int
 }
@@ -48,7 +54,7 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests, copyTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests, copyTests, backupTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()

@@ -149,17 +149,22 @@ func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	return conf, nil
 }
 
-// prepare refuses servers that are too old and poolers that do not keep sessions apart, and brings the schema up to date.
+// prepare refuses servers that are too old, poolers that do not keep sessions apart and copies that are not finished, and brings the schema up to date.
 func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	if err := d.checkPooler(ctx); err != nil {
 		return err
 	}
 	var version int
-	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
+	var unfinished bool
+	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, to_regclass('`+unfinishedTable+`') IS NOT NULL`).
+		Scan(&version, &unfinished); err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	if version < minPostgres {
 		return fmt.Errorf("PostgreSQL %d.%d is too old: version 15 or later is needed", version/10000, version%10000)
+	}
+	if unfinished {
+		return errUnfinished
 	}
 	db := stdlib.OpenDBFromPool(d.Pool)
 	err := migratePostgres(ctx, db, log)

@@ -34,8 +34,7 @@ type SQLite struct {
 	writes *sql.DB   // of one connection, which is writer
 	writer *sql.Conn // all transactions, one after the other
 	check  *sql.DB   // of one connection, for checkpoints
-	lock   *sql.DB   // holds the data directory for this process
-	locked *sql.Conn // by an open transaction
+	unlock func()    // gives the data directory free, which is this process's until then
 	wal    string    // path of the write-ahead log
 	dir    string    // of the data
 	log    *zap.Logger
@@ -178,27 +177,44 @@ func (d *SQLite) migrate(ctx context.Context, dsn string) error {
 // own that ends with the process however it ends. What two processes remember of one database would be wrong in both
 // (Exclusive). It is not the store's database that is locked: its own writer would wait for that transaction.
 func (d *SQLite) lockDataDir(ctx context.Context, dir string) (err error) {
+	d.unlock, err = LockDirectory(ctx, dir)
+	if errors.Is(err, ErrInUse) {
+		return fmt.Errorf("data directory %s is in use by another process", dir)
+	}
+	return err
+}
+
+// ErrInUse is returned for a directory that another process has locked.
+var ErrInUse = errors.New("in use by another process")
+
+// LockDirectory takes a directory for this process, by an exclusive transaction on a database of its own in it. It ends with unlock, or with
+// the process.
+func LockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
 	path, err := filepath.Abs(filepath.Join(dir, "lock.db"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if d.lock, err = sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(500)"); err != nil {
-		return err
-	}
-	d.lock.SetMaxOpenConns(1)
-	conn, err := d.lock.Conn(ctx)
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(500)")
 	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), db.Close())
+	}
+	unlock = func() {
+		_ = conn.Close()
+		_ = db.Close()
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		_ = conn.Close()
-		if d.Retryable(err) {
-			return fmt.Errorf("data directory %s is in use by another process", dir)
+		unlock()
+		if isBusy(err) {
+			return nil, fmt.Errorf("%s is %w", dir, ErrInUse)
 		}
-		return fmt.Errorf("lock %s: %w", path, err)
+		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	d.locked = conn
-	return nil
+	return unlock, nil
 }
 
 // Writers returns 1: SQLite runs one write transaction at a time, and those who wait for it share one (package writer).
@@ -446,7 +462,9 @@ func sqliteCode(err error) int {
 }
 
 // Retryable reports whether somebody else had the lock for longer than busyMillis, such as a program that copies the database.
-func (d *SQLite) Retryable(err error) bool {
+func (d *SQLite) Retryable(err error) bool { return isBusy(err) }
+
+func isBusy(err error) bool {
 	code := sqliteCode(err)
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
 }
@@ -494,11 +512,8 @@ func (d *SQLite) Close(context.Context) error {
 		errs = append(errs, d.writer.Close())
 	}
 	defer func() { // last: the directory is held until all else is closed
-		if d.locked != nil {
-			_ = d.locked.Close()
-		}
-		if d.lock != nil {
-			_ = d.lock.Close()
+		if d.unlock != nil {
+			d.unlock()
 		}
 	}()
 	for _, db := range []*sql.DB{d.check, d.quickReads, d.reads, d.writes} { // the last connection cuts the log

@@ -1,0 +1,133 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// unfinishedTable stands in a schema while a store is copied into it.
+const unfinishedTable = "spangrove_unfinished_copy"
+
+var errUnfinished = errors.New("a copy or a restored backup in this database is not finished: drop the database or schema, and make it anew")
+
+// postgresLoad fills an empty database or schema.
+type postgresLoad struct {
+	dsn    string
+	conn   *pgx.Conn
+	layout Layout
+}
+
+// LoadPostgres begins to make a store in a database or schema, which must be empty. Until it is finished OpenPostgres refuses it.
+func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
+	l := &postgresLoad{dsn: dsn}
+	if l.conn, err = connectPostgres(ctx, dsn); err != nil {
+		return nil, fmt.Errorf("the copy: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = l.Close(ctx)
+		}
+	}()
+	if _, err := l.conn.Exec(ctx, `SET statement_timeout = 0`); err != nil {
+		return nil, err
+	}
+	var tables int
+	var unfinished bool
+	if err := l.conn.QueryRow(ctx, `SELECT count(*), to_regclass('`+unfinishedTable+`') IS NOT NULL
+		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')`).Scan(&tables, &unfinished); err != nil {
+		return nil, fmt.Errorf("the copy: %w", err)
+	}
+	switch {
+	case unfinished:
+		return nil, errUnfinished
+	case tables > 0:
+		return nil, fmt.Errorf("the copy must be an empty database or schema; it has %d tables", tables)
+	}
+	_, err = l.conn.Exec(ctx, `CREATE TABLE `+unfinishedTable+`()`)
+	return l, err
+}
+
+// Make implements Load: the migrations that the original has, and its partitions in place of those that they make, whose bounds follow from the time at
+// which they run.
+func (l *postgresLoad) Make(ctx context.Context, layout Layout) (err error) {
+	l.layout = layout
+	db := stdlib.OpenDB(*l.conn.Config())
+	defer func() { err = errors.Join(err, db.Close()) }()
+	p, err := migrationsOf(db, goose.DialectPostgres, "postgres")
+	if err != nil {
+		return err
+	}
+	if err := applyMigrations(ctx, p, layout.Migrations); err != nil {
+		return err
+	}
+	rows, err := l.conn.Query(ctx, `SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relispartition AND relkind IN ('r', 'p')`)
+	if err != nil {
+		return err
+	}
+	made, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return err
+	}
+	for _, name := range made {
+		if _, err := l.conn.Exec(ctx, `DROP TABLE IF EXISTS `+quoteName(name)); err != nil { // it may have gone with the one that it was a part of
+			return err
+		}
+	}
+	for _, p := range layout.Partitions {
+		text := `CREATE TABLE ` + quoteName(p.Name) + ` PARTITION OF ` + quoteName(p.Parent) + ` ` + p.Bound
+		if p.By != "" {
+			text += ` PARTITION BY ` + p.By
+		}
+		if _, err := l.conn.Exec(ctx, text); err != nil {
+			return fmt.Errorf("partition %s: %w", p.Name, err)
+		}
+	}
+	names := make([]string, len(layout.Tables))
+	for i, t := range layout.Tables {
+		names[i] = t.Name
+	}
+	_, err = l.conn.Exec(ctx, `TRUNCATE `+quoteNames(names))
+	return err
+}
+
+// Copy implements Load. No trigger runs: what they write is copied as well.
+func (l *postgresLoad) Copy(ctx context.Context, t Table, r io.Reader) error {
+	name := quoteName(t.Name)
+	if _, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` DISABLE TRIGGER USER`); err != nil {
+		return err
+	}
+	if _, err := l.conn.PgConn().CopyFrom(ctx, r, `COPY `+name+` (`+quoteNames(t.Columns)+`) FROM STDIN (FORMAT binary)`); err != nil {
+		return err
+	}
+	_, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` ENABLE TRIGGER USER`)
+	return err
+}
+
+// Check implements Load.
+func (l *postgresLoad) Check(ctx context.Context) (Dump, error) {
+	return dumpPostgres(ctx, l.dsn, true)
+}
+
+// Finish implements Load. Sequences may be ahead of the rows, as after a rollback.
+func (l *postgresLoad) Finish(ctx context.Context) error {
+	for _, s := range l.layout.Sequences {
+		if _, err := l.conn.Exec(ctx, `SELECT setval($1::regclass, $2, $3)`, quoteName(s.Name), s.Last, s.Called); err != nil {
+			return fmt.Errorf("sequence %s: %w", s.Name, err)
+		}
+	}
+	if _, err := l.conn.Exec(ctx, `ANALYZE`); err != nil {
+		return err
+	}
+	_, err := l.conn.Exec(ctx, `DROP TABLE `+unfinishedTable)
+	return err
+}
+
+func (l *postgresLoad) Close(ctx context.Context) error {
+	return l.conn.Close(context.WithoutCancel(ctx))
+}
