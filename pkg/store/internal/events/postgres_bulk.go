@@ -71,11 +71,14 @@ func (b *postgresBulk) lastSeq(ctx context.Context) (seq int64, err error) {
 
 // settle waits until each transaction that has a number by now has ended. One that stores events has its number before it takes their
 // places, since it writes their sessions first. It gives up where one takes very long; the caller tries again later.
+//
+// It takes a number itself, which is higher than all that were given before. The end of a snapshot (pg_snapshot_xmax) would not do: it is behind the
+// last transaction that has ended, and one that is under way may have a higher number.
 func (b *postgresBulk) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	var next int64
-	if _, err := sqldb.One(ctx, b.db.Quick(), `SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint`, nil, &next); err != nil {
+	if _, err := sqldb.One(ctx, b.db.Quick(), `SELECT pg_current_xact_id()::text::bigint`, nil, &next); err != nil {
 		return err
 	}
 	for {

@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// TestPostgresSealWaits deletes an event while it is sealed, in a transaction that has a later number than the one that marks the places, and has
+// begun before that ends: it does not see the mark, so nothing records the deletion, and the segment must not be built before it has ended.
+func TestPostgresSealWaits(t *testing.T) {
+	t.Parallel()
+	place := newPostgresPlace(t)
+	s := place.Open(t, store.Options{PackAfter: -1})
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := s.EnsureProject(t.Context(), "p")
+	ok(err)
+	wait := func(what, text string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); place.Count(t, text) == 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	// The background does not come between: nothing is sealed while this has the row.
+	holder, deleter := place.conn(t), place.conn(t)
+	defer func() { _, _ = deleter.Close(context.Background()), holder.Close(context.Background()) }()
+	hold, err := holder.Begin(t.Context())
+	ok(err)
+	_, err = hold.Exec(t.Context(), `SELECT FROM segment_progress FOR UPDATE`)
+	ok(err)
+	var batch event.Batch
+	for range 3 {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Start: float64(time.Now().UnixMilli())}}
+		e.Complete(time.Now())
+		batch.Events = append(batch.Events, e)
+	}
+	ok(s.Put(t.Context(), p.ID, batch))
+	sealed := make(chan error, 1)
+	go func() { sealed <- s.Seal(t.Context()) }()
+	wait("nobody marks the places", fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND %d = ANY(pg_blocking_pids(pid))`,
+		holder.PgConn().PID()))
+	deletion, err := deleter.Begin(t.Context())
+	ok(err)
+	tag, err := deletion.Exec(t.Context(), `DELETE FROM event WHERE event_id = $1`, batch.Events[0].ID)
+	ok(err)
+	if tag.RowsAffected() != 1 {
+		t.Fatalf("%s", tag)
+	}
+	ok(hold.Rollback(t.Context()))
+	wait("the places are not marked", `SELECT count(*) FROM segment_progress WHERE marked_seq > 0`)
+	select {
+	case err := <-sealed:
+		t.Errorf("sealed before the deletion has ended: %v", err)
+		ok(deletion.Commit(t.Context()))
+	case <-time.After(500 * time.Millisecond):
+		ok(deletion.Commit(t.Context()))
+		ok(<-sealed)
+	}
+	filters, err := query.ParseFilters([]byte(`[{"field":"source","operator":"is not","type":"string","value":"x"},{"field":"event_type","operator":"is","type":"string","value":"tool"}]`), "filters")
+	ok(err)
+	set, err := s.Search(t.Context(), p.ID, query.Search{Filters: filters, Limit: 10, Page: 1})
+	ok(err)
+	if set.Total != 2 {
+		t.Errorf("%d events, want 2", set.Total)
+	}
+}
