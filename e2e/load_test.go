@@ -74,6 +74,7 @@ func (l *ledger) take() []fact {
 type load struct {
 	srv    *harness.Server
 	ledger *ledger
+	rest   atomic.Int64 // nanoseconds that a sender rests after an answer
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -98,12 +99,13 @@ func startLoad(t *testing.T, srv *harness.Server, l *ledger, seed uint64) *load 
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		ld.wg.Go(func() {
 			for ctx.Err() == nil {
+				rest := time.Duration(ld.rest.Load())
 				if send(ctx, r) != nil {
-					// The server is gone or busy: give way, then try again.
-					select {
-					case <-ctx.Done():
-					case <-time.After(5 * time.Millisecond):
-					}
+					rest = 5 * time.Millisecond // the server is gone or busy: give way, then try again
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(rest):
 				}
 			}
 		})

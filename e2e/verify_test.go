@@ -59,8 +59,9 @@ func check(t *testing.T, srv *harness.Server, f fact) error {
 }
 
 // verifyTotals reads everything once more by the export, page by page, and
-// compares the sets: nothing acknowledged is missing, nothing is there twice.
-func verifyTotals(t *testing.T, srv *harness.Server, facts []fact) {
+// compares the sets: nothing acknowledged is missing, nothing is there twice. It
+// returns what it has read.
+func verifyTotals(t *testing.T, srv *harness.Server, facts []fact) []harness.Event {
 	t.Helper()
 	evs, err := srv.Export(t.Context())
 	if err != nil {
@@ -83,4 +84,5 @@ func verifyTotals(t *testing.T, srv *harness.Server, facts []fact) {
 		t.Errorf("%d of %d acknowledged events are not in the export of %d", lost, len(facts), len(evs))
 	}
 	t.Logf("%d events acknowledged, %d stored, %d lost", len(facts), len(evs), lost)
+	return evs
 }

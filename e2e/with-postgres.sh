@@ -4,6 +4,9 @@
 #
 #   e2e/with-postgres.sh go test ./pkg/store/...
 #
+# SPANGROVE_TEST_POSTGRES_DATA is the server's directory. With SPANGROVE_PG_RESTART set, a
+# server that is killed is started again on it as long as the command runs.
+#
 # PostgreSQL refuses to run as root, so as root it runs as the user "postgres"
 # (Debian's package makes it) or the one named in SPANGROVE_PG_USER.
 set -euo pipefail
@@ -48,11 +51,14 @@ cd "$dir" # a folder that the other user may enter
 # A port that nobody uses, below those of outgoing connections. Another program
 # may still be quicker, so a server that does not come up is tried again. The more
 # cores a machine has, the more tests run at once, each with connections of its own.
-for _ in 1 2 3 4 5; do
-  port=$((15000 + (RANDOM * 32768 + RANDOM) % 15000))
+serve() {
   "${as[@]}" "$postgres" -D "$dir/data" -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= \
     -c fsync=on -c max_connections=1000 >>"$dir/server.log" 2>&1 &
   pid=$!
+}
+for _ in 1 2 3 4 5; do
+  port=$((15000 + (RANDOM * 32768 + RANDOM) % 15000))
+  serve
   for _ in $(seq 300); do
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && grep -q "ready to accept connections" "$dir/server.log"; then break 2; fi
     kill -0 "$pid" 2>/dev/null || break
@@ -65,5 +71,15 @@ done
 [ -n "$pid" ] || { cat "$dir/server.log" >&2; exit 1; }
 
 cd "$OLDPWD"
-export SPANGROVE_TEST_POSTGRES="postgres://spangrove@127.0.0.1:$port/postgres"
-"$@"
+export SPANGROVE_TEST_POSTGRES="postgres://spangrove@127.0.0.1:$port/postgres" SPANGROVE_TEST_POSTGRES_DATA=$dir/data
+if [ -z "${SPANGROVE_PG_RESTART:-}" ]; then
+  "$@"
+  exit
+fi
+"$@" <&0 &
+command=$!
+while kill -0 "$command" 2>/dev/null; do
+  kill -0 "$pid" 2>/dev/null || serve # also again, while what the killed one has left ends
+  sleep 0.1
+done
+wait "$command"

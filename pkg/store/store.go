@@ -126,6 +126,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 func (s *Store) Close(ctx context.Context) error {
 	s.resources.FlushAudit(ctx)
 	s.resources.FlushKeyUses(ctx)
+	s.events.GiveLeases(ctx)
 	if !s.events.CloseQueue() {
 		return nil
 	}

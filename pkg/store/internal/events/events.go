@@ -108,9 +108,10 @@ type Store struct {
 	live      *live.Hub
 	relay     *live.Relay // nil: no other server writes to the database
 	prices    atomic.Pointer[price.Book]
-	putting   atomic.Int64  // requests to store events that are under way
-	lastPut   atomic.Int64  // when the last one ended, Unix nanoseconds
-	server    string        // names this process among those that write to the database
+	putting   atomic.Int64 // requests to store events that are under way
+	lastPut   atomic.Int64 // when the last one ended, Unix nanoseconds
+	server    string       // names this process among those that write to the database
+	leases    leases
 	packMu    sync.Mutex    // held while sessions are packed
 	namesKick chan struct{} // holds one: a pass over a field index was asked for
 	sealKick  chan struct{} // holds one: a pass over the segments was asked for
@@ -154,6 +155,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		namesKick:  make(chan struct{}, 1),
 		sealKick:   make(chan struct{}, 1),
 		server:     uuid.NewString(),
+		leases:     leases{until: map[string]time.Time{}},
 		chunks:     newChunkCache(chunkCacheBytes),
 		packs:      newChunkCache(packCacheBytes),
 		configs:    newConfigKeep(),

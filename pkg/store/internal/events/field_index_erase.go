@@ -61,7 +61,17 @@ func (s *Store) kickNames() {
 func (s *Store) erasingNames(ctx context.Context) {
 	for {
 		start := time.Now()
-		waited, err := s.eraseNames(sqldb.Patiently(ctx))
+		var waited time.Duration
+		mine, err := s.underLease(ctx, namesLease, func() (err error) {
+			waited, err = s.eraseNames(sqldb.Patiently(ctx))
+			return err
+		})
+		if err == nil && !mine { // the one that has it may not know of a pass that was asked for here
+			if !sleep(ctx, leaseRenew) {
+				return
+			}
+			continue
+		}
 		// A pass may read all events of a project. The rest after it, ten times as long up to ten minutes, leaves
 		// the machine to others.
 		pause := min(erasePart*(time.Since(start)-waited), maxErasePause)

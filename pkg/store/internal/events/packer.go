@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,8 +51,6 @@ const (
 	packRestBusy = 20
 	// packQuiet is how long nothing must have come for the store to be quiet.
 	packQuiet = time.Second
-	// packLease is how long one of several servers packs before another one may.
-	packLease = time.Minute
 )
 
 // looseSession is a session of which chunks wait to be packed.
@@ -71,12 +68,14 @@ func (s *Store) packing(ctx context.Context) {
 	}
 	pause := min(packEvery, max(s.options.PackAfter, 100*time.Millisecond))
 	for packed := false; sleep(ctx, pause); {
-		first, err := s.takePackLease(ctx)
-		for more := err == nil && first; more && err == nil && ctx.Err() == nil; {
-			var some bool
-			some, more, err = s.packSome(ctx, s.options.Now().Add(-s.options.PackAfter).UnixMilli())
-			packed = packed || some
-		}
+		_, err := s.underLease(ctx, packLease, func() (err error) {
+			for more := true; more && err == nil && ctx.Err() == nil; {
+				var some bool
+				some, more, err = s.packSome(ctx, s.options.Now().Add(-s.options.PackAfter).UnixMilli())
+				packed = packed || some
+			}
+			return err
+		})
 		if err == nil && packed && !s.busy() {
 			packed = false
 			err = s.db.GiveBack(ctx, s.changeTx)
@@ -99,36 +98,6 @@ func (s *Store) Pack(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// PackLease is the row of table setting that says which server packs, and until when.
-const PackLease = "pack_lease"
-
-// PackLeaseEnd returns when the lease of such a row ends, in Unix milliseconds; 0 if it says nothing of the sort.
-func PackLeaseEnd(value string) int64 {
-	ms, _ := strconv.ParseInt(value[:min(len(value), packLeaseDigits)], 10, 64)
-	return ms
-}
-
-// packLeaseDigits is the length of the time at the beginning of the row.
-const packLeaseDigits = 14
-
-// takePackLease reports whether this server is the one that packs: of several one is enough. The lease spares work; what is packed is
-// right also if two do it.
-func (s *Store) takePackLease(ctx context.Context) (mine bool, err error) {
-	if s.db.Exclusive() {
-		return true, nil
-	}
-	now := s.options.Now()
-	err = s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
-		n, err := tx.Exec(ctx, `INSERT INTO setting(name, value) VALUES ('pack_lease', $1)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value
-			WHERE substr(setting.value, 1, 14) < $2 OR substr(setting.value, 15) = $3`,
-			fmt.Sprintf("%014d%s", now.Add(packLease).UnixMilli(), s.server), fmt.Sprintf("%014d", now.UnixMilli()), s.server)
-		mine = n > 0
-		return err
-	})
-	return mine, err
 }
 
 // busy reports whether something is being stored, or was a moment ago.

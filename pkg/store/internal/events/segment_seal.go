@@ -58,15 +58,37 @@ func (s *Store) sealing(ctx context.Context) {
 			last, since = now, time.Now()
 		}
 		if err == nil {
-			err = s.sealSome(ctx, now, time.Since(since) >= sealEvery, func() bool { return len(s.sealKick) > 0 })
-		}
-		if err == nil {
-			err = index.run(ctx, time.Since(since) >= sealEvery)
+			var mine bool
+			mine, err = s.underLease(ctx, segmentLease, func() error {
+				if err := s.sealSome(ctx, now, time.Since(since) >= sealEvery, func() bool { return len(s.sealKick) > 0 }); err != nil {
+					return err
+				}
+				return index.run(ctx, time.Since(since) >= sealEvery)
+			})
+			if err == nil && !mine {
+				err = s.lookAtSegments(ctx, now)
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("build segments", zap.Error(err))
 		}
 	}
+}
+
+// lookAtSegments looks at what another server does, for those who ask how far it is.
+func (s *Store) lookAtSegments(ctx context.Context, last int64) error {
+	sealed, err := s.sealedSeq(ctx)
+	if err != nil {
+		return err
+	}
+	s.sealed.unsealed.Store(max(0, last-sealed))
+	list, err := s.segmentStates(ctx)
+	if err != nil {
+		return err
+	}
+	s.sealed.saw(list)
+	s.sealed.pass()
+	return nil
 }
 
 // sealPause waits for the next pass: for sealEvery, or until somebody has asked for one. It reports whether ctx goes on.

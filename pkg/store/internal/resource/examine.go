@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -184,15 +185,16 @@ func lookAtDeletions(ctx context.Context, db sqldb.DB, now time.Time, r *diagnos
 	return nil
 }
 
-// longLeases returns the rows of table setting that say for too long which server packs, or removes events by rules of retention.
+// longLeases returns the rows of table setting that say for too long which server does a kind of work in the background.
 func longLeases(ctx context.Context, c sqldb.Conn, now time.Time) (names []string, err error) {
-	err = sqldb.Each(ctx, c, `SELECT name, value FROM setting WHERE name IN ($1, $2) ORDER BY name`, []any{events.PackLease, leaseSetting},
+	cond, args := c.AnyText("name", 1, append(slices.Clone(events.Leases), leaseSetting))
+	err = sqldb.Each(ctx, c, `SELECT name, value FROM setting WHERE `+cond+` ORDER BY name`, args,
 		func(scan func(...any) error) error {
 			var name, value string
 			if err := scan(&name, &value); err != nil {
 				return err
 			}
-			until := events.PackLeaseEnd(value)
+			until := events.LeaseEnd(value)
 			if name == leaseSetting {
 				_, ms, _ := strings.Cut(value, " ")
 				until, _ = strconv.ParseInt(ms, 10, 64)
@@ -212,7 +214,7 @@ func lookAtLeases(ctx context.Context, db sqldb.DB, now time.Time, r *diagnosis.
 	}
 	if len(names) > 0 {
 		r.Add(diagnosis.Finding{Severity: diagnosis.Error, Count: int64(len(names)), Examples: names, Mendable: true,
-			Text:   fmt.Sprintf("%d leases of servers end later than any server takes one: its clock was wrong, and nobody packs or removes events until then", len(names)),
+			Text:   fmt.Sprintf("%d leases of servers end later than any server takes one: its clock was wrong, and nobody else packs, builds segments, or removes names or events until then", len(names)),
 			Advice: "--mend gives them free"})
 		return nil
 	}

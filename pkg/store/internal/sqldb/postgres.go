@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -154,6 +155,9 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	if err := d.checkPooler(ctx); err != nil {
 		return err
 	}
+	if err := d.warnInClear(ctx, log); err != nil {
+		return err
+	}
 	var version int
 	var unfinished bool
 	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, to_regclass('`+unfinishedTable+`') IS NOT NULL`).
@@ -173,6 +177,27 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 		return fmt.Errorf("migrate PostgreSQL: %w", err)
 	}
 	return nil
+}
+
+// warnInClear tells of a connection that goes over a network unencrypted although nobody said that it may.
+func (d *Postgres) warnInClear(ctx context.Context, log *zap.Logger) error {
+	conn, err := d.Pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer conn.Release()
+	if fellBack(conn.Conn().PgConn().Conn(), d.conf.TLSConfig) {
+		log.Warn("the connection to PostgreSQL is not encrypted, since the server speaks no TLS; say sslmode=verify-full in the connection string to insist on it, or sslmode=disable if the network is safe",
+			zap.String("host", d.conf.Host))
+	}
+	return nil
+}
+
+// fellBack reports whether a connection to another machine is in clear text although TLS was tried first, as sslmode "prefer", the default, does.
+func fellBack(conn net.Conn, tried *tls.Config) bool {
+	_, encrypted := conn.(*tls.Conn)
+	at, tcp := conn.RemoteAddr().(*net.TCPAddr) // else it is a socket of this machine
+	return tried != nil && !encrypted && tcp && !at.IP.IsLoopback()
 }
 
 func (d *Postgres) Writers() int { return d.nWriters }

@@ -1,6 +1,10 @@
 package sqldb
 
-import "testing"
+import (
+	"crypto/tls"
+	"net"
+	"testing"
+)
 
 // The operator may allow more connections, but not so few that writers and readers wait for one another.
 func TestPostgresConnections(t *testing.T) {
@@ -19,3 +23,34 @@ func TestPostgresConnections(t *testing.T) {
 		}
 	}
 }
+
+// TestFellBack tells connections in clear text that nobody asked for from others.
+func TestFellBack(t *testing.T) {
+	t.Parallel()
+	far, near := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 5432}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 5432}
+	tried := &tls.Config{}
+	for _, tt := range []struct {
+		what  string
+		conn  net.Conn
+		tried *tls.Config
+		want  bool
+	}{
+		{"prefer, to another machine", connTo{at: far}, tried, true},
+		{"prefer, to this machine", connTo{at: near}, tried, false},
+		{"prefer, by a socket", connTo{at: &net.UnixAddr{Name: "/run/postgresql/.s.PGSQL.5432"}}, tried, false},
+		{"disable", connTo{at: far}, nil, false},
+		{"encrypted", tls.Client(connTo{at: far}, tried), tried, false},
+	} {
+		if got := fellBack(tt.conn, tt.tried); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// connTo is a connection to somewhere.
+type connTo struct {
+	net.Conn
+	at net.Addr
+}
+
+func (c connTo) RemoteAddr() net.Addr { return c.at }
