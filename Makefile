@@ -4,6 +4,7 @@ SHELL := /bin/bash
 BIN := bin
 SDK ?= $(CURDIR)/$(BIN)/sdk
 FUZZTIME ?= 30s
+BEFORE ?= 4a940666
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
@@ -50,6 +51,13 @@ packages-test: export RELEASE_FLAGS += -dirty
 packages-test: release ## each package of bin/release installed, started and asked for a first trace (root, Debian's debootstrap and rpm)
 	SPANGROVE_E2E=1 SPANGROVE_E2E_RELEASE=$(CURDIR)/$(BIN)/release go test -count=1 -timeout 60m -v ./e2e/packages
 
+upgrade-test: build ## two servers on one PostgreSQL replaced under load, by this program and back (BEFORE=COMMIT)
+	rm -rf $(BIN)/before && git worktree prune && git worktree add --detach --force $(CURDIR)/$(BIN)/before $(BEFORE)
+	cd $(BIN)/before && go build -buildvcs=false -o ../spangrove-before ./cmd/spangrove
+	git worktree remove --force $(CURDIR)/$(BIN)/before
+	SPANGROVE_E2E=1 SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_E2E_BEFORE=$(CURDIR)/$(BIN)/spangrove-before \
+		go test -count=1 -timeout 20m -v -run '^TestRollingUpgrade$$' ./e2e
+
 deploy-test: build ## the chart, the compose file, the dashboard and the alert rules, by the libraries of those who read them
 	cd deploy/check && go vet ./... && SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove go test -count=1 ./...
 
@@ -87,7 +95,7 @@ check-all: export SPANGROVE_WEB_DATAPOINTS = 10000
 check-all: export SPANGROVE_WEB_TIMES = 1
 check-all: export SPANGROVE_E2E_EDGE_SPANS = 100000
 check-all: export SPANGROVE_E2E_FLEET = 5m
-check-all: check sdk-test api-test web-test packages-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, every fuzz target
+check-all: check sdk-test api-test web-test packages-test upgrade-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, every fuzz target
 	SPANGROVE_DOCTOR_CASES=1 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$' ./pkg/store
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
@@ -96,4 +104,4 @@ check-all: check sdk-test api-test web-test packages-test deploy-test ## and wha
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test deploy-test pictures lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test upgrade-test deploy-test pictures lint fuzz bench bench-scale generate check check-all clean

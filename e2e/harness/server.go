@@ -37,6 +37,7 @@ type Options struct {
 	Store Store             // zero: SQLite
 	Env   map[string]string // over the defaults; an empty value unsets
 	Args  []string
+	Run   string // another program than the one that is tested
 
 	Terminal bool // it prints to a terminal, and so what it shows a person only
 }
@@ -49,6 +50,7 @@ type Server struct {
 	HTTP string // base URL of OTLP over HTTP on its own port
 	Dir  string // data directory
 	Log  string // file with what the process printed, over all its lives
+	Run  string // the program, which may be changed between two starts
 
 	t        *testing.T
 	env      []string
@@ -68,7 +70,10 @@ func New(t *testing.T, o Options) *Server {
 		Client: NewClient("http://"+api, Key),
 		GRPC:   grpc, HTTP: "http://" + otlp,
 		Dir: filepath.Join(dir, "data"), Log: filepath.Join(dir, "log"),
-		t: t, args: o.Args, terminal: o.Terminal,
+		t: t, args: o.Args, terminal: o.Terminal, Run: o.Run,
+	}
+	if s.Run == "" {
+		s.Run = Binary(t)
 	}
 	env := map[string]string{
 		"SPANGROVE_ADDR":           api,
@@ -125,7 +130,7 @@ func (s *Server) Launch() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	s.cmd = exec.Command(Binary(s.t), s.args...)
+	s.cmd = exec.Command(s.Run, s.args...)
 	s.cmd.Env, s.cmd.Dir = s.env, filepath.Dir(s.Dir)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if s.terminal {
