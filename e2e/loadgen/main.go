@@ -5,6 +5,7 @@
 //
 //	loadgen bench -spec FILE,FILE...   starts each server, loads it, asks it
 //	loadgen scale -spec FILE,FILE...   loads many small events, asks questions whose answers are known
+//	loadgen simulate [-scenario FILE]  a store of many shards in simulated time, by measured costs
 //	loadgen sink -endpoint HOST:PORT -out FILE [-fsync]
 //
 // The sink appends each OTLP request to a file before it acknowledges it. The
@@ -38,6 +39,8 @@ func main() {
 		err = bench(ctx, os.Args[2:])
 	case "scale":
 		err = scaleCommand(ctx, os.Args[2:])
+	case "simulate":
+		err = simulateCommand(os.Args[2:])
 	case "sink":
 		err = sink(os.Args[2:])
 	default:
@@ -50,7 +53,7 @@ func main() {
 }
 
 func help() {
-	fmt.Fprintln(os.Stderr, "usage: loadgen bench|scale|sink [flags]   (-h after the command lists them)")
+	fmt.Fprintln(os.Stderr, "usage: loadgen bench|scale|simulate|sink [flags]   (-h after the command lists them)")
 	os.Exit(2)
 }
 
