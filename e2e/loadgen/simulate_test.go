@@ -108,6 +108,29 @@ func TestMoreShards(t *testing.T) {
 	}
 }
 
+// TestCapacityOfMoreShards draws stores, from idle to overloaded, and doubles their shards: no fewer requests are answered, but for those under way.
+func TestCapacityOfMoreShards(t *testing.T) {
+	x := testCosts(t)
+	r := rand.New(rand.NewPCG(7, 0))
+	overloaded := 0
+	for range 60 {
+		sc := scenario{Servers: 1 + r.IntN(4), ServerCores: 2 + r.IntN(7), Shards: 1 << r.IntN(4), ShardCores: 1 + r.IntN(4), Rate: 1000 + 40_000*r.Float64(), Batch: 20 + r.IntN(100),
+			Skew: 0.5 * r.Float64() * float64(r.IntN(2)), Seconds: 20, Seed: r.Uint64()}
+		few := runScenario(t, x, sc)
+		sc.Shards *= 2
+		more := runScenario(t, x, sc)
+		if !few.sustained() {
+			overloaded++
+		}
+		if float64(more.answered) < 0.98*float64(few.answered)-10 {
+			t.Errorf("%+v: %d of %d answered, with half of the shards %d of %d", sc, more.answered, more.offered, few.answered, few.offered)
+		}
+	}
+	if overloaded < 10 || overloaded > 50 {
+		t.Errorf("%d of 60 stores are overloaded, so that the rest proves little", overloaded)
+	}
+}
+
 // TestSkew has one session send a third of all: more shards do not help its own.
 func TestSkew(t *testing.T) {
 	x := testCosts(t)
