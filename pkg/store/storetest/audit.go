@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/audit"
@@ -16,6 +17,7 @@ var auditTests = []test{
 	{"Audit/what failed is counted", auditCounted},
 	{"Audit/stays when its project goes", auditOutlasts},
 	{"Audit/goes by age and by number", auditExpires},
+	{"Audit/several servers drop what is too much once", auditExpiresOnce},
 }
 
 // audited lists entries as "ms action target count", and holds that total is right without pages.
@@ -165,4 +167,34 @@ func auditExpires(e *env) {
 	}
 	e.equal("to a half", "23 22 21 20 17 16 ", targets()[:18])
 	e.equal("and then the oldest", "23 22 21 20 17 16 ", targets())
+}
+
+func auditExpiresOnce(e *env) {
+	const most, entries = 1000, 4000
+	o := store.Options{AuditMaxEntries: most}
+	e.reopen(o)
+	servers := []*store.Store{e.s, e.s, e.s}
+	if e.place.Shared() {
+		servers[1], servers[2] = e.place.Open(e.T, o), e.place.Open(e.T, o)
+	}
+	for n := range entries {
+		// Each has a target of its own, or they are counted as one.
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.Now().Add(time.Duration(n) * time.Millisecond), Action: audit.KeyCreate, Target: fmt.Sprint(n), Outcome: audit.Success})
+	}
+	_, _, err := e.s.Audit(e.ctx, audit.Query{Limit: 1, Page: 1}) // writes what waits
+	e.ok(err)
+	before := e.place.Count(e.T, `SELECT count(*) FROM audit`)
+	if before <= most {
+		e.Fatalf("%d entries, want more than %d", before, most)
+	}
+	var all sync.WaitGroup
+	for _, s := range servers {
+		all.Go(func() {
+			if err := s.ExpireAudit(e.ctx); err != nil {
+				e.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	e.equal("entries that stay", most, e.place.Count(e.T, `SELECT count(*) FROM audit`))
 }

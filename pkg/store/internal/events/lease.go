@@ -28,6 +28,8 @@ const (
 	// read from rows. A server renews one of which half of that is gone, and looks at it every leaseRenew while it works.
 	leaseTime  = 15 * time.Second
 	leaseRenew = 3 * time.Second
+	// giveTime is how long a server that ends tries to give its leases back.
+	giveTime = 2 * time.Second
 	// leaseDigits is the length of the time at the beginning of a row, Unix milliseconds. What follows names the server.
 	leaseDigits = 14
 )
@@ -60,7 +62,7 @@ func (s *Store) takeLease(ctx context.Context, name string) (mine bool, err erro
 	if _, err := sqldb.One(ctx, s.db.Quick(), `SELECT value FROM setting WHERE name = $1`, []any{name}, &value); err != nil {
 		return false, err
 	}
-	if LeaseEnd(value) >= now.UnixMilli() && value[leaseDigits:] != s.server {
+	if LeaseEnd(value) >= now.UnixMilli() && value[min(len(value), leaseDigits):] != s.server {
 		return false, nil
 	}
 	until := now.Add(leaseTime)
@@ -103,6 +105,8 @@ func (s *Store) GiveLeases(ctx context.Context) {
 	if len(s.leases.until) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, giveTime)
+	defer cancel()
 	_ = s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
 		for name := range s.leases.until {
 			if _, err := tx.Exec(ctx, fmt.Sprintf(`DELETE FROM setting WHERE name = $1 AND substr(value, %d) = $2`, leaseDigits+1), name, s.server); err != nil {

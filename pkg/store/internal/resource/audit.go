@@ -195,42 +195,67 @@ func (s *Store) writingAudit(ctx context.Context) {
 // the oldest ones where there are more than Options.AuditMaxEntries: of failures first, as long as they are
 // more than half, so that a flood of them does not push out what was done.
 func (s *Store) ExpireAudit(ctx context.Context) error {
-	if err := s.dropAudit(ctx, math.MaxInt64, `at_us < $1`, s.options.Now().Add(-s.options.AuditRetention).UnixMicro()); err != nil {
+	if err := s.dropAudit(ctx, `at_us < $1`, s.options.Now().Add(-s.options.AuditRetention).UnixMicro()); err != nil {
 		return err
 	}
-	most := s.options.AuditMaxEntries
-	var total, failures int64
-	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM audit`, nil, &total); err != nil || total <= most {
+	// What goes is named by the last entry of it, as one snapshot sees the log: so two servers that do this at the same time delete the same.
+	var failure, all auditPlace
+	err := s.db.Snapshot(ctx, func(c sqldb.Conn) error {
+		most := s.options.AuditMaxEntries
+		var total, failures int64
+		if _, err := sqldb.One(ctx, c, `SELECT count(*) FROM audit`, nil, &total); err != nil || total <= most {
+			return err
+		}
+		if _, err := sqldb.One(ctx, c, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
+			return err
+		}
+		// Failures may have half of the log. What they have beyond that goes first; if that is not enough, the oldest of all go.
+		n := min(total-most, max(failures-most/2, 0))
+		if err := failure.find(ctx, c, n, `outcome <> $1`, audit.Success); err != nil {
+			return err
+		}
+		return all.find(ctx, c, total-most-n, `NOT (outcome <> $1 AND `+fmt.Sprintf(auditUpTo, 2, 3)+`)`, audit.Success, failure.at, failure.id)
+	})
+	if err != nil {
 		return sqldb.WrapError(s.db, err, "count audit entries")
 	}
-	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
-		return sqldb.WrapError(s.db, err, "count audit entries")
+	if failure != (auditPlace{}) {
+		if err := s.dropAudit(ctx, `outcome <> $1 AND `+fmt.Sprintf(auditUpTo, 2, 3), audit.Success, failure.at, failure.id); err != nil {
+			return err
+		}
 	}
-	// Failures may have half of the log. What they have beyond that goes first; if that is not enough, the oldest of all go.
-	n := min(total-most, max(failures-most/2, 0))
-	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {
-		return err
+	if all == (auditPlace{}) {
+		return nil
 	}
-	return s.dropAudit(ctx, total-most-n, `at_us >= $1`, int64(math.MinInt64))
+	return s.dropAudit(ctx, fmt.Sprintf(auditUpTo, 1, 2), all.at, all.id)
 }
 
-// dropAudit deletes the oldest n entries for which cond holds, in slices. It ends at a slice that is not full: there are no more.
-func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) error {
-	for n > 0 {
-		slice := min(n, events.DeleteDocsSlice)
+// auditPlace is a place in the log; the zero value is before all entries.
+type auditPlace struct{ at, id int64 }
+
+// auditUpTo is the condition that an entry is not behind a place.
+const auditUpTo = `(at_us < $%d OR (at_us = $%[1]d AND id <= $%d))`
+
+// find makes p that of the n-th oldest entry for which cond holds.
+func (p *auditPlace) find(ctx context.Context, c sqldb.Conn, n int64, cond string, args ...any) error {
+	if n <= 0 {
+		return nil
+	}
+	_, err := sqldb.One(ctx, c, fmt.Sprintf(`SELECT at_us, id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT 1 OFFSET %d`, n-1), args, &p.at, &p.id)
+	return err
+}
+
+// dropAudit deletes the entries for which cond holds, in slices.
+func (s *Store) dropAudit(ctx context.Context, cond string, args ...any) error {
+	for {
 		var deleted int64
 		err := s.ChangeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx *events.Commit) (err error) {
-			deleted, err = tx.Exec(ctx, `DELETE FROM audit
-				WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
+			deleted, err = tx.Exec(ctx, fmt.Sprintf(`DELETE FROM audit
+				WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT %d)`, events.DeleteDocsSlice), args...)
 			return err
 		})
-		if err != nil {
+		if err != nil || deleted < events.DeleteDocsSlice {
 			return err
 		}
-		if deleted < slice {
-			return nil
-		}
-		n -= deleted
 	}
-	return nil
 }
