@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,27 +15,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/store"
 )
-
-// storeCommand runs what a command does on a store: until it is interrupted, with files that nobody else can read, and with what it makes
-// printed as JSON or by print.
-func storeCommand[T any](cmd *cobra.Command, asJSON bool, do func(ctx context.Context, progress diagnosis.Progress) (T, error), print func(io.Writer, T) error) (result T, err error) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	restore := makePrivate()
-	defer restore()
-	told := cmd.ErrOrStderr()
-	result, err = do(ctx, progressTo(told, onTerminal(told)))
-	if onTerminal(told) {
-		fmt.Fprint(told, "\r\x1b[K")
-	}
-	if err != nil {
-		return result, failed(cmd.Name(), err)
-	}
-	if asJSON {
-		return result, printJSON(cmd.OutOrStdout(), result)
-	}
-	return result, print(cmd.OutOrStdout(), result)
-}
 
 func newBackup() *cobra.Command {
 	var place storePlace
@@ -81,11 +58,10 @@ Examples:
 		},
 	}
 	f := c.Flags()
-	place.flags(f)
+	place.flags(c)
 	f.StringVar(&to, "to", "", "the directory of backups")
 	f.IntVar(&keep, "keep", 0, "how many backups stay, the newest; older ones are removed (default all)")
 	f.BoolVar(&asJSON, "json", false, "print the report as JSON")
-	c.MarkFlagsMutuallyExclusive("data", "dsn")
 	return c
 }
 
@@ -217,10 +193,9 @@ Examples:
 		},
 	}
 	f := c.Flags()
-	place.flags(f)
+	place.flags(c)
 	f.StringVar(&at, "at", "", "name of the backup (default the newest)")
 	f.BoolVar(&asJSON, "json", false, "print the report as JSON")
-	c.MarkFlagsMutuallyExclusive("data", "dsn")
 	return c
 }
 
@@ -231,8 +206,4 @@ func printRestored(w io.Writer, r *restored) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
-}
-
-func usageError(format string, args ...any) error {
-	return &cli.Failure{Line: fmt.Sprintf(format, args...), Exit: cli.ExitUsage}
 }

@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,65 +50,43 @@ Examples:
   spangrove doctor --dsn postgres://localhost/grove --json
   spangrove doctor --mend`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			return d.run(ctx, cmd)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd) },
 	}
 	f := c.Flags()
-	d.storePlace.flags(f)
+	d.storePlace.flags(c)
 	f.StringVar(&d.secretFile, "secret-file", "", "file with the secret of sealed keys (default $SPANGROVE_SECRET, or what the file $SPANGROVE_SECRET_FILE has, else provider-secret in the data directory)")
 	f.BoolVar(&d.o.Full, "full", false, "look at everything")
 	f.IntVar(&d.sample, "sample", store.DefaultSample, "how many sessions to look at if not everything")
 	f.BoolVar(&d.o.Mend, "mend", false, "rebuild what follows from the events, and look again")
 	f.BoolVar(&d.asJSON, "json", false, "print the report as JSON")
 	c.MarkFlagsMutuallyExclusive("full", "sample")
-	c.MarkFlagsMutuallyExclusive("data", "dsn")
 	return c
 }
 
 // run examines, prints the report, and fails if there are errors.
-func (d *doctorRun) run(ctx context.Context, cmd *cobra.Command) error {
+func (d *doctorRun) run(cmd *cobra.Command) error {
 	if d.sample < 1 {
-		return &cli.Failure{Line: fmt.Sprintf("--sample: must be at least 1, not %d", d.sample), Exit: cli.ExitUsage}
+		return usageError("--sample: must be at least 1, not %d", d.sample)
 	}
 	d.o.Sample = d.sample
 	dsn, data, err := d.find()
 	if err != nil {
-		return &cli.Failure{Line: err.Error(), Exit: cli.ExitUsage}
+		return usageError("%s", err)
 	}
 	if d.o.Secret, err = d.secret(data); err != nil {
-		return &cli.Failure{Line: err.Error(), Exit: cli.ExitUsage}
+		return usageError("%s", err)
 	}
-	restore := makePrivate() // what SQLite makes to read a database that is not open
-	defer restore()
-	told := cmd.ErrOrStderr()
-	d.o.Progress = progressTo(told, onTerminal(told))
-	examine := func() (*diagnosis.Report, error) { return store.DoctorSQLite(ctx, data, d.o) }
-	if dsn != "" {
-		examine = func() (*diagnosis.Report, error) { return store.DoctorPostgres(ctx, dsn, d.o) }
+	report, err := storeCommand(cmd, d.asJSON, func(ctx context.Context, progress diagnosis.Progress) (*diagnosis.Report, error) {
+		d.o.Progress = progress
+		if dsn != "" {
+			return store.DoctorPostgres(ctx, dsn, d.o)
+		}
+		return store.DoctorSQLite(ctx, data, d.o)
+	}, func(w io.Writer, r *diagnosis.Report) error { return printReport(w, r, d.o.Mend) })
+	if err == nil && report.Worst() == diagnosis.Error {
+		err = &cli.Failure{Line: "doctor: there are errors", Exit: cli.ExitFailed}
 	}
-	report, err := examine()
-	if onTerminal(told) {
-		fmt.Fprint(told, "\r\x1b[K")
-	}
-	if err != nil {
-		return failed("doctor", err)
-	}
-	out := cmd.OutOrStdout()
-	if d.asJSON {
-		err = printJSON(out, report)
-	} else {
-		err = printReport(out, report, d.o.Mend)
-	}
-	if err != nil {
-		return err
-	}
-	if report.Worst() == diagnosis.Error {
-		return &cli.Failure{Line: "doctor: there are errors", Exit: cli.ExitFailed}
-	}
-	return nil
+	return err
 }
 
 // secret returns the server's secret; nil if there is none.

@@ -5,21 +5,27 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/embedprovider"
 )
 
 // storePlace is where a command finds a store: a data directory, or a database.
 type storePlace struct{ data, dsn string }
 
-func (p *storePlace) flags(f *pflag.FlagSet) {
+func (p *storePlace) flags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&p.data, "data", "", "data directory (default $SPANGROVE_DATA_DIR, else ./spangrove-data)")
 	f.StringVar(&p.dsn, "dsn", "", "connection string of a PostgreSQL database instead (default $SPANGROVE_POSTGRES_DSN, or what the file $SPANGROVE_POSTGRES_DSN_FILE has)")
+	c.MarkFlagsMutuallyExclusive("data", "dsn")
 }
 
 // find returns a connection string, or else a directory.
@@ -33,6 +39,32 @@ func (p *storePlace) find() (dsn, data string, err error) {
 	}
 	dsn, err = embedprovider.Secret("SPANGROVE_POSTGRES_DSN")
 	return dsn, data, err
+}
+
+// storeCommand runs what a command does on a store: until it is interrupted, with files that nobody else can read, and with what it makes
+// printed as JSON or by print.
+func storeCommand[T any](cmd *cobra.Command, asJSON bool, do func(ctx context.Context, progress diagnosis.Progress) (T, error), print func(io.Writer, T) error) (result T, err error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	restore := makePrivate()
+	defer restore()
+	told := cmd.ErrOrStderr()
+	result, err = do(ctx, progressTo(told, onTerminal(told)))
+	if onTerminal(told) {
+		fmt.Fprint(told, "\r\x1b[K")
+	}
+	if err != nil {
+		return result, failed(cmd.Name(), err)
+	}
+	if asJSON {
+		return result, printJSON(cmd.OutOrStdout(), result)
+	}
+	return result, print(cmd.OutOrStdout(), result)
+}
+
+// usageError returns how a command ends that was asked for in a wrong way.
+func usageError(format string, args ...any) error {
+	return &cli.Failure{Line: fmt.Sprintf(format, args...), Exit: cli.ExitUsage}
 }
 
 // failed returns how a command on a store ends that could not be done.

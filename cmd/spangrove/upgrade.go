@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/rehearse"
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -53,16 +52,14 @@ Examples:
   spangrove upgrade --rehearse --before ./spangrove-1.2 --dsn postgres://db/grove --scratch postgres://db/rehearsal`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
 			u.told = cmd.ErrOrStderr()
-			return u.run(ctx, cmd)
+			return u.run(cmd)
 		},
 	}
 	f := c.Flags()
 	f.BoolVar(&u.rehearse, "rehearse", false, "try the upgrade on a copy")
 	f.StringVar(&u.before, "before", "", "the program that runs today: `FILE`")
-	u.place.flags(f)
+	u.place.flags(c)
 	f.StringVar(&u.scratch, "scratch", "", "connection string of an empty PostgreSQL database or schema for the copy")
 	f.StringVar(&u.work, "work", "", "directory for the copy of SQLite and for logs (default that of temporary files)")
 	f.IntVar(&u.projects, "projects", 20, "how many projects are asked about, the newest")
@@ -70,12 +67,11 @@ Examples:
 	f.IntVar(&u.runs, "runs", 10, "how many runs and datasets of each project are read, the newest runs compared with one another")
 	f.BoolVar(&u.keep, "keep", false, "leave the copy of SQLite and the logs where they are")
 	f.BoolVar(&u.asJSON, "json", false, "print the report as JSON")
-	c.MarkFlagsMutuallyExclusive("data", "dsn")
 	return c
 }
 
 // run copies, rehearses and prints.
-func (u *upgradeRun) run(ctx context.Context, cmd *cobra.Command) error {
+func (u *upgradeRun) run(cmd *cobra.Command) error {
 	dsn, data, err := u.place.find()
 	switch {
 	case !u.rehearse:
@@ -91,16 +87,9 @@ func (u *upgradeRun) run(ctx context.Context, cmd *cobra.Command) error {
 	case u.projects < 1 || u.sessions < 1 || u.runs < 1:
 		return usageError("--projects, --sessions and --runs must be at least 1")
 	}
-	report, err := u.rehearsal(ctx, dsn, data)
-	if err != nil {
-		return failed("upgrade", err)
-	}
-	out := cmd.OutOrStdout()
-	if u.asJSON {
-		err = printJSON(out, report)
-	} else {
-		err = printRehearsal(out, report)
-	}
+	report, err := storeCommand(cmd, u.asJSON, func(ctx context.Context, progress diagnosis.Progress) (*rehearse.Report, error) {
+		return u.rehearsal(ctx, dsn, data, progress)
+	}, printRehearsal)
 	if err == nil && report.Different() > 0 {
 		return &cli.Failure{Line: fmt.Sprintf("upgrade: %d answers differ", report.Different()), Exit: cli.ExitFailed}
 	}
@@ -108,13 +97,11 @@ func (u *upgradeRun) run(ctx context.Context, cmd *cobra.Command) error {
 }
 
 // rehearsal copies the store and compares the answers of both programs.
-func (u *upgradeRun) rehearsal(ctx context.Context, dsn, data string) (report *rehearse.Report, err error) {
+func (u *upgradeRun) rehearsal(ctx context.Context, dsn, data string, progress diagnosis.Progress) (report *rehearse.Report, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	restore := makePrivate()
-	defer restore()
 	dir, err := os.MkdirTemp(u.work, "spangrove-rehearsal-")
 	if err != nil {
 		return nil, err
@@ -128,7 +115,6 @@ func (u *upgradeRun) rehearsal(ctx context.Context, dsn, data string) (report *r
 	}()
 	place := rehearse.Place{Directory: filepath.Join(dir, "data"), DSN: u.scratch}
 	began := time.Now()
-	progress := progressTo(u.told, onTerminal(u.told))
 	if dsn != "" {
 		err = store.CopyPostgres(ctx, dsn, u.scratch, func(done, total int64) { progress("copying, bytes", done, total) })
 	} else {
