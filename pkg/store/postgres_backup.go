@@ -16,7 +16,7 @@ func BackupPostgres(ctx context.Context, dsn, to string, o BackupOptions) (_ *Ba
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close(ctx)) }()
-	return writeBackup(ctx, source, postgresKind, to, o)
+	return backup.Write(ctx, to, postgresKind, source, o)
 }
 
 // RestorePostgres fills an empty database or schema from a backup, as RestoreSQLite does. Servers refuse the database until all is compared; what

@@ -18,7 +18,7 @@ func BackupSQLite(ctx context.Context, data, to string, o BackupOptions) (_ *Bac
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close(ctx)) }()
-	return writeBackup(ctx, source, sqliteKind, to, o)
+	return backup.Write(ctx, to, sqliteKind, source, o)
 }
 
 // RestoreSQLite makes the database of a data directory, which must have none, from the backup of a name, "" being the newest one. All that was restored is

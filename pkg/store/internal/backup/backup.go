@@ -34,9 +34,8 @@ import (
 
 // Options are those of Write.
 type Options struct {
-	Kind     string // of the database; Restore wants the same
-	Program  string // version that writes, for people
-	Keep     int    // how many backups there may be, the newest; 0: all
+	Program  string // version of the program, which stands in the backup
+	Keep     int    // how many backups stay in the directory, the newest; 0: all
 	Progress diagnosis.Progress
 }
 
@@ -56,8 +55,8 @@ type Report struct {
 	FirstOfAll bool     `json:"first"`
 }
 
-// Write stores a backup of what source reads.
-func Write(ctx context.Context, path string, source sqldb.Dump, o Options) (r *Report, err error) {
+// Write stores a backup of what source reads, of a kind of database that Restore wants again.
+func Write(ctx context.Context, path, kind string, source sqldb.Dump, o Options) (r *Report, err error) {
 	began := time.Now().UTC()
 	d, err := openToWrite(ctx, path)
 	if err != nil {
@@ -68,7 +67,7 @@ func Write(ctx context.Context, path string, source sqldb.Dump, o Options) (r *R
 	if err != nil {
 		return nil, err
 	}
-	m := Manifest{Name: d.newName(began), Began: began, Program: o.Program, Database: o.Kind, Layout: source.Layout()}
+	m := Manifest{Name: d.newName(began), Began: began, Program: o.Program, Database: kind, Layout: source.Layout()}
 	p := newProgress(o.Progress, "reading, bytes", d.expected(names, m.Layout))
 	for _, t := range m.Tables {
 		rows, err := d.writeTable(ctx, source, t, p)

@@ -83,7 +83,7 @@ func textRows(seed uint64, n int) (rows [][]byte) {
 
 func write(t *testing.T, dir string, rows [][]byte) *Report {
 	t.Helper()
-	r, err := Write(t.Context(), dir, dump{&memory{rows: rows}}, Options{Kind: "memory"})
+	r, err := Write(t.Context(), dir, "memory", dump{&memory{rows: rows}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestNothingIsPrunedBehindDamage(t *testing.T) {
 	if err := os.WriteFile(manifest, text[:len(text)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(t.Context(), dir, dump{&memory{rows: textRows(9, 10)}}, Options{Kind: "memory", Keep: 3}); err == nil || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := Write(t.Context(), dir, "memory", dump{&memory{rows: textRows(9, 10)}}, Options{Keep: 3}); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("prune although a backup that stays cannot be read: %v", err)
 	}
 	if err := os.WriteFile(manifest, text, 0o600); err != nil {
@@ -243,7 +243,7 @@ func TestOneWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Write(t.Context(), dir, dump{&memory{}}, Options{Kind: "memory"})
+	_, err = Write(t.Context(), dir, "memory", dump{&memory{}}, Options{})
 	unlock()
 	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("a second backup at the same time: %v", err)

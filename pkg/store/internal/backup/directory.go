@@ -88,16 +88,19 @@ func openToWrite(ctx context.Context, path string) (_ *directory, err error) {
 	if d.enc, err = zstd.NewWriter(nil); err != nil {
 		return nil, err
 	}
-	err = d.walk(func(sum Sum, _ int64) error {
+	for _, pattern := range []string{backupsName + "/*", blocksName + "/*/*"} {
+		unfinished, err := fs.Glob(os.DirFS(path), pattern+durable.TempSuffix)
+		for _, file := range unfinished {
+			err = errors.Join(err, os.Remove(filepath.Join(path, filepath.FromSlash(file))))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return d, d.walk(func(sum Sum, _ int64) error {
 		d.blocks[sum] = struct{}{}
 		return nil
-	}, func(file string) error {
-		if strings.HasSuffix(file, durable.TempSuffix) {
-			return os.Remove(file)
-		}
-		return nil
 	})
-	return d, err
 }
 
 // makeFormat makes an empty directory one of backups.
@@ -122,36 +125,27 @@ func makeFormat(path string) error {
 			return err
 		}
 	}
-	err = durable.WriteFile(filepath.Join(path, formatName), func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "{\"format\": %d}\n", format)
-		return err
-	})
+	err = durable.WriteFile(filepath.Join(path, formatName), fmt.Appendf(nil, "{\"format\": %d}\n", format))
 	return errors.Join(err, durable.SyncDirectory(path))
 }
 
-// walk calls block for each block that there is, with the size of its file, and other for each file that is no block.
-func (d *directory) walk(block func(sum Sum, size int64) error, other func(file string) error) error {
-	for _, top := range []string{blocksName, backupsName} {
-		err := filepath.WalkDir(filepath.Join(d.path, top), func(file string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
-			}
-			var sum Sum
-			name, ok := strings.CutSuffix(e.Name(), blockSuffix)
-			if top != blocksName || !ok || sum.UnmarshalText([]byte(name)) != nil {
-				return other(file)
-			}
-			info, err := e.Info()
-			if err != nil {
-				return err
-			}
-			return block(sum, info.Size())
-		})
+// walk calls f for each block that there is, with the size of its file.
+func (d *directory) walk(f func(sum Sum, size int64) error) error {
+	return filepath.WalkDir(filepath.Join(d.path, blocksName), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		var sum Sum
+		name, ok := strings.CutSuffix(e.Name(), blockSuffix)
+		if !ok || sum.UnmarshalText([]byte(name)) != nil {
+			return nil // something else
+		}
+		info, err := e.Info()
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		return f(sum, info.Size())
+	})
 }
 
 func (d *directory) block(sum Sum) string {
@@ -178,10 +172,7 @@ func (d *directory) store(content []byte) (sum Sum, err error) {
 		}
 	}
 	packed := d.enc.EncodeAll(content, nil)
-	if err := durable.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(packed)
-		return err
-	}); err != nil {
+	if err := durable.WriteFile(path, packed); err != nil {
 		return sum, err
 	}
 	d.mu.Lock()
@@ -251,10 +242,8 @@ func (d *directory) prune(keep int) (removed []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range m.Rows {
-			for _, sum := range m.Rows[i].Blocks {
-				used[sum] = true
-			}
+		for sum := range m.blocks() {
+			used[sum] = true
 		}
 	}
 	for _, name := range old {
@@ -271,5 +260,5 @@ func (d *directory) prune(keep int) (removed []string, err error) {
 			return nil
 		}
 		return os.Remove(d.block(sum))
-	}, func(string) error { return nil })
+	})
 }

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,6 +73,19 @@ func (m *Manifest) bytes() (n int64) {
 	return n
 }
 
+// blocks returns the blocks of all tables; one that is in several places comes as often.
+func (m *Manifest) blocks() iter.Seq[Sum] {
+	return func(yield func(Sum) bool) {
+		for i := range m.Rows {
+			for _, sum := range m.Rows[i].Blocks {
+				if !yield(sum) {
+					return
+				}
+			}
+		}
+	}
+}
+
 const (
 	manifestSuffix = ".json"
 	sumSuffix      = ".sha256"
@@ -116,18 +129,14 @@ func (d *directory) writeManifest(m *Manifest) (size int64, err error) {
 		return 0, err
 	}
 	path := d.manifest(m.Name)
-	sum := fmt.Sprintf("%x  %s\n", sha256.Sum256(text), filepath.Base(path))
-	for _, x := range []struct{ path, text string }{{path + sumSuffix, sum}, {path, string(text)}} {
-		err := durable.WriteFile(x.path, func(w io.Writer) error {
-			_, err := io.WriteString(w, x.text)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		size += int64(len(x.text))
+	sum := fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(text), filepath.Base(path))
+	if err := durable.WriteFile(path+sumSuffix, sum); err != nil {
+		return 0, err
 	}
-	return size, durable.SyncDirectory(filepath.Dir(path))
+	if err := durable.WriteFile(path, text); err != nil {
+		return 0, err
+	}
+	return int64(len(sum) + len(text)), durable.SyncDirectory(filepath.Dir(path))
 }
 
 // readManifest reads a backup and holds it against its checksum.

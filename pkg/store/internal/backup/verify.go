@@ -62,11 +62,9 @@ func Verify(ctx context.Context, path string, tell diagnosis.Progress) (*Verifie
 			continue
 		}
 		b.Database, b.Program, b.Events, b.Bytes = m.Database, m.Program, m.Events(), m.bytes()
-		for j := range m.Rows {
-			for _, sum := range m.Rows[j].Blocks {
-				if of := users[sum]; len(of) == 0 || of[len(of)-1] != i {
-					users[sum] = append(of, i)
-				}
+		for sum := range m.blocks() {
+			if of := users[sum]; len(of) == 0 || of[len(of)-1] != i {
+				users[sum] = append(of, i)
 			}
 		}
 	}
@@ -78,7 +76,7 @@ func Verify(ctx context.Context, path string, tell diagnosis.Progress) (*Verifie
 			v.UnusedBytes += size
 		}
 		return nil
-	}, func(string) error { return nil })
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package durable
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,8 +11,8 @@ import (
 // TempSuffix ends the names of files that WriteFile has not finished. What is left of a process that ended may be removed.
 const TempSuffix = ".tmp"
 
-// WriteFile makes a file with what write writes, under another name until all of it is on disk. The name itself is on disk after SyncDirectory.
-func WriteFile(path string, write func(io.Writer) error) (err error) {
+// WriteFile makes a file, under another name until all of it is on disk. The name itself is on disk after SyncDirectory.
+func WriteFile(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+TempSuffix)
 	if err != nil {
 		return err
@@ -23,7 +22,8 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -78,6 +79,17 @@ func Pipe(write func(io.Writer) error, read func(io.Reader) error) error {
 		return writeErr
 	}
 	return err
+}
+
+// quoteName quotes the name of a table or a column.
+func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func quoteNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quoteName(name)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // applyMigrations applies those of a layout, and no others.

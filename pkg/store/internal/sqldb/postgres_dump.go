@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -180,14 +179,4 @@ func (d *postgresDump) readSequences(ctx context.Context) error {
 		d.layout.Sequences = append(d.layout.Sequences, s)
 	}
 	return nil
-}
-
-func quoteName(name string) string { return pgx.Identifier{name}.Sanitize() }
-
-func quoteNames(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = quoteName(name)
-	}
-	return strings.Join(quoted, ", ")
 }

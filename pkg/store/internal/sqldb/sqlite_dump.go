@@ -2,14 +2,12 @@ package sqldb
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strings"
 )
 
 // sqliteDump reads the database of a data directory in one transaction.
@@ -23,7 +21,7 @@ import (
 //	4 blob     the same
 type sqliteDump struct {
 	db     *SQLite
-	conn   *sql.Conn
+	conn   *sqliteSnapshot // in a transaction
 	layout Layout
 	order  map[string]string // what a table's rows are ordered by
 }
@@ -47,14 +45,16 @@ func DumpSQLite(ctx context.Context, dir string) (_ Dump, err error) {
 			_ = d.Close(ctx)
 		}
 	}()
-	if d.conn, err = d.db.reads.Conn(ctx); err != nil {
+	conn, err := d.db.reads.Conn(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := d.conn.ExecContext(ctx, "BEGIN"); err != nil {
+	d.conn = &sqliteSnapshot{d.db, conn}
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return nil, err
 	}
 	var there bool
-	if err := d.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`).Scan(&there); err != nil {
+	if _, err := One(ctx, d.conn, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`, nil, &there); err != nil {
 		return nil, err
 	}
 	if !there {
@@ -72,39 +72,19 @@ func (d *sqliteDump) Layout() Layout { return d.layout }
 
 func (d *sqliteDump) Close(ctx context.Context) (err error) {
 	if d.conn != nil {
-		_, _ = d.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		err = d.conn.Close()
+		_, _ = d.conn.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		err = d.conn.conn.Close()
 	}
 	return errors.Join(err, d.db.Close(ctx))
 }
 
-// each runs a query of the transaction and calls f for each row.
-func (d *sqliteDump) each(ctx context.Context, f func(scan func(...any) error) error, text string, args ...any) (err error) {
-	finish, err := interruptOnDone(ctx, d.conn)
-	if err != nil {
-		return err
-	}
-	defer finish()
-	rows, err := d.conn.QueryContext(ctx, text, args...)
-	if err != nil {
-		return ended(ctx, err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := f(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return ended(ctx, rows.Err())
-}
-
 func (d *sqliteDump) readMigrations(ctx context.Context) error {
-	return d.each(ctx, func(scan func(...any) error) error {
+	return Each(ctx, d.conn, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY id`, nil, func(scan func(...any) error) error {
 		var v int64
 		err := scan(&v)
 		d.layout.Migrations = append(d.layout.Migrations, v)
 		return err
-	}, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY id`)
+	})
 }
 
 // readTables lists the tables. The number of a row belongs to it, also where it is no column of the table.
@@ -115,14 +95,14 @@ func (d *sqliteDump) readTables(ctx context.Context) error {
 		noNumber          bool
 	}
 	var columns []column
-	err := d.each(ctx, func(scan func(...any) error) error {
+	err := Each(ctx, d.conn, `SELECT t.name, t.wr, c.name, c.type, c.pk FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+		WHERE t.schema = 'main' AND t.type = 'table' AND NOT t.name GLOB 'sqlite_*' AND t.name <> 'goose_db_version'
+		ORDER BY t.name, c.cid`, nil, func(scan func(...any) error) error {
 		var c column
 		err := scan(&c.table, &c.noNumber, &c.name, &c.kind, &c.key)
 		columns = append(columns, c)
 		return err
-	}, `SELECT t.name, t.wr, c.name, c.type, c.pk FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
-		WHERE t.schema = 'main' AND t.type = 'table' AND NOT t.name GLOB 'sqlite_*' AND t.name <> 'goose_db_version'
-		ORDER BY t.name, c.cid`)
+	})
 	if err != nil {
 		return err
 	}
@@ -142,31 +122,27 @@ func (d *sqliteDump) readTables(ctx context.Context) error {
 			}
 		}
 		slices.SortFunc(keys, func(a, b column) int { return a.key - b.key })
-		switch {
-		case of[0].noNumber:
-			names := make([]string, len(keys))
-			for i, k := range keys {
-				names[i] = k.name
-			}
-			d.order[t.Name] = quoteColumns(names)
-		case len(keys) == 1 && keys[0].kind == "INTEGER": // is the number
-			d.order[t.Name] = quoteColumns([]string{keys[0].name})
-		default:
-			t.Columns = append([]string{"rowid"}, t.Columns...)
-			d.order[t.Name] = "rowid"
+		by := make([]string, len(keys))
+		for i, k := range keys {
+			by[i] = k.name
 		}
+		if isNumber := len(keys) == 1 && keys[0].kind == "INTEGER"; !of[0].noNumber && !isNumber {
+			by = []string{"rowid"}
+			t.Columns = append(by, t.Columns...)
+		}
+		d.order[t.Name] = quoteNames(by)
 		d.layout.Tables = append(d.layout.Tables, t)
 	}
 	return nil
 }
 
 func (d *sqliteDump) readSequences(ctx context.Context) error {
-	return d.each(ctx, func(scan func(...any) error) error {
+	return Each(ctx, d.conn, `SELECT name, seq FROM sqlite_sequence WHERE name <> 'goose_db_version' ORDER BY name`, nil, func(scan func(...any) error) error {
 		s := Sequence{Called: true}
 		err := scan(&s.Name, &s.Last)
 		d.layout.Sequences = append(d.layout.Sequences, s)
 		return err
-	}, `SELECT name, seq FROM sqlite_sequence WHERE name <> 'goose_db_version' ORDER BY name`)
+	})
 }
 
 // Copy implements Dump.
@@ -177,7 +153,7 @@ func (d *sqliteDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64
 		into[i] = &values[i]
 	}
 	var row []byte
-	err = d.each(ctx, func(scan func(...any) error) error {
+	err = Each(ctx, d.conn, `SELECT `+quoteNames(t.Columns)+` FROM `+quoteName(t.Name)+` ORDER BY `+d.order[t.Name], nil, func(scan func(...any) error) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
@@ -201,15 +177,6 @@ func (d *sqliteDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64
 		rows++
 		_, err := w.Write(row)
 		return err
-	}, `SELECT `+quoteColumns(t.Columns)+` FROM `+quoteColumns([]string{t.Name})+` ORDER BY `+d.order[t.Name])
+	})
 	return rows, err
-}
-
-// quoteColumns quotes names of columns or tables.
-func quoteColumns(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	}
-	return strings.Join(quoted, ", ")
 }

@@ -99,14 +99,14 @@ func (l *sqliteLoad) Make(ctx context.Context, layout Layout) error {
 		if err := rows.Scan(&kind, &name, &text); err != nil {
 			return err
 		}
-		drop = append(drop, `DROP `+kind+` `+quoteColumns([]string{name}))
+		drop = append(drop, `DROP `+kind+` `+quoteName(name))
 		l.later = append(l.later, text)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, t := range layout.Tables { // migrations may have stored rows
-		drop = append(drop, `DELETE FROM `+quoteColumns([]string{t.Name}))
+		drop = append(drop, `DELETE FROM `+quoteName(t.Name))
 	}
 	return l.exec(ctx, drop...)
 }
@@ -134,7 +134,7 @@ func (l *sqliteLoad) Copy(ctx context.Context, t Table, r io.Reader) (err error)
 			_ = tx.Rollback()
 		}
 	}()
-	st, err := tx.PrepareContext(ctx, `INSERT INTO `+quoteColumns([]string{t.Name})+`(`+quoteColumns(t.Columns)+`) VALUES (?`+strings.Repeat(", ?", len(t.Columns)-1)+`)`)
+	st, err := tx.PrepareContext(ctx, `INSERT INTO `+quoteName(t.Name)+`(`+quoteNames(t.Columns)+`) VALUES (?`+strings.Repeat(", ?", len(t.Columns)-1)+`)`)
 	if err != nil {
 		return err
 	}
