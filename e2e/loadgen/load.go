@@ -237,7 +237,10 @@ func percentilesOf(values []float64) percentiles {
 		return percentiles{}
 	}
 	sort.Float64s(values)
-	last := len(values) - 1
-	at := func(p float64) float64 { return values[min(last, int(p*float64(len(values))))] }
-	return percentiles{p50: at(.5), p95: at(.95), p99: at(.99), max: values[last]}
+	return percentiles{p50: rankOf(values, .5), p95: rankOf(values, .95), p99: rankOf(values, .99), max: values[len(values)-1]}
+}
+
+// rankOf returns a percentile of values that are sorted, the one of that rank.
+func rankOf(values []float64, p float64) float64 {
+	return values[min(len(values)-1, int(p*float64(len(values))))]
 }

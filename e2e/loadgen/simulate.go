@@ -79,7 +79,7 @@ type scenario struct {
 	Seed        uint64  `json:"seed"`
 }
 
-// outcome is what came of it. Times are in seconds.
+// outcome is what came of it. Times are in seconds, the shortest first.
 type outcome struct {
 	scenario
 	answered, offered              int
@@ -310,6 +310,9 @@ func (sc scenario) run(x *costs) (*outcome, error) {
 	arrivals(sc.Known, all(q.KnownUSPerSegment, 0, &out.known))
 	arrivals(sc.New, all(q.NewUSPerSegment, q.NewBytesPerEvent, &out.fresh))
 	s.run(sc.Seconds)
+	for _, list := range [][]float64{out.acknowledged, out.session, out.known, out.fresh} {
+		slices.Sort(list)
+	}
 	for _, v := range servers {
 		out.serverCPU = max(out.serverCPU, v.busySeconds/sc.Seconds/float64(sc.ServerCores))
 		out.behind = max(out.behind, v.laterWaits)
@@ -330,9 +333,10 @@ func (o *outcome) limit(x *costs) (string, float64) {
 		name string
 		used float64
 	}
-	return func(p part) (string, float64) { return p.name, p.used }(slices.MaxFunc([]part{
+	most := slices.MaxFunc([]part{
 		{"CPU of servers", o.serverCPU}, {"CPU of shards", o.shardCPU}, {"writes of shards", o.shardDisk}, {"space of shards", o.diskGB / x.Machine.DiskGB},
-	}, func(a, b part) int { return cmp.Compare(a.used, b.used) }))
+	}, func(a, b part) int { return cmp.Compare(a.used, b.used) })
+	return most.name, most.used
 }
 
 // sustained reports whether what came in was answered and its background work done, but for what is under way.
@@ -353,13 +357,12 @@ func (o *outcome) fits(x *costs) bool {
 	return o.sustained() && used <= sizedUse && !(quantile(o.acknowledged, 0.99) > sizedAck) && !(quantile(o.fresh, 0.99) > sizedQuestion) // NaN: there was none
 }
 
-// quantile returns a percentile by nearest rank; NaN of nothing.
+// quantile returns a percentile of times, which are sorted; NaN of none.
 func quantile(list []float64, p float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
 	}
-	list = slices.Sorted(slices.Values(list))
-	return list[min(len(list)-1, int(p*float64(len(list))))]
+	return rankOf(list, p)
 }
 
 // use returns how much of the part that is used most a scenario takes on average, by what comes in alone.
