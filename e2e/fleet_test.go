@@ -31,11 +31,10 @@ func TestFleet(t *testing.T) {
 	db := harness.OwnPostgres(t)
 	seed := harness.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
-	st := harness.Store{Name: "postgres", Env: func(*testing.T) map[string]string { return map[string]string{"SPANGROVE_POSTGRES_DSN": db.DSN} }}
 	args := []string{"--set", "extensions.spangrove_evaluate.online.timeout=1s", "--set", "extensions.spangrove_evaluate.online.attempts=100"}
 	servers := make([]*harness.Server, 2)
 	for i := range servers {
-		servers[i] = harness.New(t, harness.Options{Store: st, Args: args})
+		servers[i] = harness.New(t, harness.Options{Store: harness.PostgresAt(db.DSN), Args: args})
 		servers[i].Launch() // both bring the schema up to date at the same time
 	}
 	for _, s := range servers {
@@ -82,7 +81,9 @@ func TestFleet(t *testing.T) {
 		startAgain(t, s)
 	}
 	if !long { // one that was killed would have it for two minutes more
-		servers[0].Must(t, "POST", "/events/delete", map[string]any{"filters": []harness.Filter{harness.Is("event_name", doomed)}, "expected_events": doomedEvents}, nil)
+		if err := deleteDoomed(t, servers[0], doomedEvents); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, ld := range loads {
 		ld.stop()
@@ -133,13 +134,16 @@ func fleetMetric(t *testing.T, s *harness.Server) func(t *testing.T, servers []*
 // doomed is the name of events that are to be deleted.
 const doomed = "doomed"
 
+// deleteDoomed asks a server to delete the events of that name.
+func deleteDoomed(t *testing.T, s *harness.Server, n int) error {
+	return s.JSON(t.Context(), "POST", "/events/delete", map[string]any{"filters": []harness.Filter{harness.Is("event_name", doomed)}, "expected_events": n}, nil)
+}
+
 // fleetDeletes has a server delete events and kills it at once, so that another one goes on with it.
 func fleetDeletes(t *testing.T, s *harness.Server, n int) {
 	t.Helper()
 	asked := make(chan error, 1)
-	go func() {
-		asked <- s.JSON(t.Context(), "POST", "/events/delete", map[string]any{"filters": []harness.Filter{harness.Is("event_name", doomed)}, "expected_events": n}, nil)
-	}()
+	go func() { asked <- deleteDoomed(t, s, n) }()
 	for deadline := time.Now().Add(time.Minute); len(deletions(t, s)) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no deletion is listed")

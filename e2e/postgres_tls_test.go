@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -120,10 +121,7 @@ func TestPostgresTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := url.Values{}
-		for k, v := range right {
-			q[k] = v
-		}
+		q := maps.Clone(right)
 		if name != "" {
 			q.Set(name, value)
 		}
@@ -131,7 +129,7 @@ func TestPostgresTLS(t *testing.T) {
 		return u.String()
 	}
 	start := func(dsn string) (*harness.Server, error) {
-		srv := harness.New(t, harness.Options{Store: harness.Store{Env: func(*testing.T) map[string]string { return map[string]string{"SPANGROVE_POSTGRES_DSN": dsn} }}})
+		srv := harness.New(t, harness.Options{Store: harness.PostgresAt(dsn)})
 		srv.Launch()
 		return srv, srv.Ready()
 	}

@@ -15,8 +15,8 @@ func TestRollingUpgrade(t *testing.T) {
 	if before == "" {
 		t.Skip("SPANGROVE_E2E_BEFORE names no program of an earlier version; make upgrade-test builds one")
 	}
-	db := harness.OwnPostgres(t)
-	st := harness.Store{Name: "postgres", Env: func(*testing.T) map[string]string { return map[string]string{"SPANGROVE_POSTGRES_DSN": db.DSN} }}
+	now, db := harness.Binary(t), harness.OwnPostgres(t)
+	st := harness.PostgresAt(db.DSN)
 	seed := harness.Seed(t)
 	l := newLedger()
 	var servers []*harness.Server
@@ -31,16 +31,13 @@ func TestRollingUpgrade(t *testing.T) {
 	for _, step := range []struct {
 		server  int
 		program string
-	}{{0, ""}, {1, ""}, {0, before}, {1, before}, {0, ""}, {1, ""}} {
+	}{{0, now}, {1, now}, {0, before}, {1, before}, {0, now}, {1, now}} {
 		loads[0].await(t, 2000)
 		s := servers[step.server]
 		if err := s.Terminate(); err != nil {
 			t.Errorf("SIGTERM under load: %v", err)
 		}
 		s.Run = step.program
-		if s.Run == "" {
-			s.Run = harness.Binary(t)
-		}
 		s.Start()
 		t.Logf("server %d is %s now, %d events acknowledged", step.server, s.Run, l.count.Load())
 	}

@@ -48,14 +48,15 @@ cd "$dir" # a folder that the other user may enter
 "${as[@]}" "$initdb" --pgdata="$dir/data" --username=spangrove --auth=trust --encoding=UTF8 --locale=C.UTF-8 >"$dir/initdb.log" 2>&1 ||
   { cat "$dir/initdb.log" >&2; exit 1; }
 
-# A port that nobody uses, below those of outgoing connections. Another program
-# may still be quicker, so a server that does not come up is tried again. The more
-# cores a machine has, the more tests run at once, each with connections of its own.
+# The more cores a machine has, the more tests run at once, each with connections of its own.
 serve() {
   "${as[@]}" "$postgres" -D "$dir/data" -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= \
     -c fsync=on -c max_connections=1000 >>"$dir/server.log" 2>&1 &
   pid=$!
 }
+
+# A port that nobody uses, below those of outgoing connections. Another program
+# may still be quicker, so a server that does not come up is tried again.
 for _ in 1 2 3 4 5; do
   port=$((15000 + (RANDOM * 32768 + RANDOM) % 15000))
   serve

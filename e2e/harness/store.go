@@ -23,9 +23,12 @@ type Store struct {
 // Stores are the databases on which every behaviour must be the same.
 var Stores = []Store{
 	{"sqlite", func(*testing.T) map[string]string { return nil }},
-	{"postgres", func(t *testing.T) map[string]string {
-		return map[string]string{"SPANGROVE_POSTGRES_DSN": PostgresDSN(t)}
-	}},
+	{"postgres", func(t *testing.T) map[string]string { return PostgresAt(PostgresDSN(t)).Env(t) }},
+}
+
+// PostgresAt is the store in a database that there is.
+func PostgresAt(dsn string) Store {
+	return Store{"postgres", func(*testing.T) map[string]string { return map[string]string{"SPANGROVE_POSTGRES_DSN": dsn} }}
 }
 
 // EachStore runs f as a subtest on each database.

@@ -16,36 +16,28 @@ func TestPostgresLeases(t *testing.T) {
 	of := func(owner string) string {
 		return fmt.Sprintf(`SELECT count(*) FROM setting WHERE name = 'segment_lease' AND substr(value, 15) %s`, owner)
 	}
-	wait := func(what, text string, within time.Duration) {
-		t.Helper()
-		for end := time.Now().Add(within); place.Count(t, text) == 0; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
-	// As if a server was killed a moment ago.
 	first := place.Open(t, store.Options{})
-	wait("nobody has the lease", of("<> ''"), time.Minute)
+	place.await(t, "nobody has the lease", of("<> ''"))
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := place.Count(t, of("<> ''")); n != 0 {
 		t.Errorf("%d leases are left by a server that has ended", n)
 	}
+	// As if a server was killed a moment ago.
 	place.Exec(t, `INSERT INTO setting(name, value) VALUES ('segment_lease', lpad(((extract(epoch FROM now()) + 10) * 1000)::bigint::text, 14, '0') || 'killed')`)
 	second := place.Open(t, store.Options{})
 	time.Sleep(5 * time.Second)
 	if n := place.Count(t, of("= 'killed'")); n != 1 {
 		t.Error("a lease was taken before its end")
 	}
-	wait("nobody has taken over from a server that was killed", of("<> 'killed'"), time.Minute)
+	place.await(t, "nobody has taken over from a server that was killed", of("<> 'killed'"))
 	third := place.Open(t, store.Options{})
 	time.Sleep(5 * time.Second)
 	if err := second.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait("nobody has taken over from a server that has ended", of("<> 'killed'"), time.Minute)
+	place.await(t, "nobody has taken over from a server that has ended", of("<> 'killed'"))
 	if err := third.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

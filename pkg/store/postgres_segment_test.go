@@ -27,14 +27,6 @@ func TestPostgresSealWaits(t *testing.T) {
 	}
 	p, err := s.EnsureProject(t.Context(), "p")
 	ok(err)
-	wait := func(what, text string) {
-		t.Helper()
-		for end := time.Now().Add(time.Minute); place.Count(t, text) == 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(what)
-			}
-		}
-	}
 	// The background does not come between: nothing is sealed while this has the row.
 	holder, deleter := place.conn(t), place.conn(t)
 	defer func() { _, _ = deleter.Close(context.Background()), holder.Close(context.Background()) }()
@@ -51,7 +43,7 @@ func TestPostgresSealWaits(t *testing.T) {
 	ok(s.Put(t.Context(), p.ID, batch))
 	sealed := make(chan error, 1)
 	go func() { sealed <- s.Seal(t.Context()) }()
-	wait("nobody marks the places", fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND %d = ANY(pg_blocking_pids(pid))`,
+	place.await(t, "nobody marks the places", fmt.Sprintf(`SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND %d = ANY(pg_blocking_pids(pid))`,
 		holder.PgConn().PID()))
 	deletion, err := deleter.Begin(t.Context())
 	ok(err)
@@ -61,7 +53,7 @@ func TestPostgresSealWaits(t *testing.T) {
 		t.Fatalf("%s", tag)
 	}
 	ok(hold.Rollback(t.Context()))
-	wait("the places are not marked", `SELECT count(*) FROM segment_progress WHERE marked_seq > 0`)
+	place.await(t, "the places are not marked", `SELECT count(*) FROM segment_progress WHERE marked_seq > 0`)
 	select {
 	case err := <-sealed:
 		t.Errorf("sealed before the deletion has ended: %v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
@@ -144,6 +145,16 @@ func (p postgresPlace) Count(t *testing.T, text string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// await waits until a count is no longer zero.
+func (p postgresPlace) await(t *testing.T, what, count string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); p.Count(t, count) == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
 }
 
 func (p postgresPlace) OfSession(event, session string) string {

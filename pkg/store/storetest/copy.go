@@ -45,8 +45,9 @@ func copyAnswers(e *env) {
 	}
 }
 
-// writers begins to store events from three goroutines. written tells of each event that was acknowledged, and stop ends them.
-func (e *env) writers() (stop func(), written <-chan uuid.UUID) {
+// writers begins to store events from three goroutines, until stop. before are some that were acknowledged by now.
+func (e *env) writers() (stop func(), before []uuid.UUID) {
+	e.Helper()
 	var wg sync.WaitGroup
 	acknowledged := make(chan uuid.UUID, 10_000)
 	ended := make(chan struct{})
@@ -68,28 +69,33 @@ func (e *env) writers() (stop func(), written <-chan uuid.UUID) {
 			}
 		})
 	}
+	for len(before) < 50 {
+		before = append(before, <-acknowledged)
+	}
 	return func() {
 		close(ended)
 		wg.Wait()
-	}, acknowledged
+	}, before
+}
+
+// wantAcknowledged checks that events are there which were acknowledged before something began.
+func (e *env) wantAcknowledged(before []uuid.UUID, what string) {
+	e.Helper()
+	for _, id := range before {
+		if _, err := e.s.Event(e.ctx, e.project, id); err != nil {
+			e.Errorf("event %s was acknowledged before %s began: %v", id, what, err)
+		}
+	}
 }
 
 func copyWhileWriting(e *env) {
-	stop, written := e.writers()
-	var before []uuid.UUID
-	for len(before) < 50 {
-		before = append(before, <-written)
-	}
+	stop, before := e.writers()
 	to := e.place.Fresh(e.T)
 	err := e.place.Copy(e.ctx, to, nil)
 	stop()
 	e.ok(err)
 	c := newEnv(e.T, to, optionsUnpacked)
-	for _, id := range before {
-		if _, err := c.s.Event(c.ctx, c.project, id); err != nil {
-			e.Errorf("event %s was acknowledged before the copy began: %v", id, err)
-		}
-	}
+	c.wantAcknowledged(before, "the copy")
 	c.wantFound("a copy made while others wrote")
 }
 
