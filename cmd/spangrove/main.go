@@ -47,6 +47,7 @@ The server's embedded configuration reads these variables:
     SPANGROVE_OTLP_HTTP_ADDR  OTLP/HTTP, empty: off        127.0.0.1:4318
     SPANGROVE_DATA_DIR        SQLite, generated key        ./spangrove-data
     SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
+    SPANGROVE_POSTGRES_DIRECT_DSN  the same past a pooler
     SPANGROVE_API_KEY         a key instead of a generated one
     SPANGROVE_PROJECT         the first project's name     default
     SPANGROVE_SCRUB           replace secrets: secrets     off

@@ -24,11 +24,11 @@ type storePlace struct{ data, dsn string }
 func (p *storePlace) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.data, "data", "", "data directory (default $SPANGROVE_DATA_DIR, else ./spangrove-data)")
-	f.StringVar(&p.dsn, "dsn", "", "connection string of a PostgreSQL database instead (default $SPANGROVE_POSTGRES_DSN, or what the file $SPANGROVE_POSTGRES_DSN_FILE has)")
+	f.StringVar(&p.dsn, "dsn", "", "connection string of a PostgreSQL database instead (default $SPANGROVE_POSTGRES_DIRECT_DSN, else $SPANGROVE_POSTGRES_DSN, each also as the text of a file that the variable with _FILE names)")
 	c.MarkFlagsMutuallyExclusive("data", "dsn")
 }
 
-// find returns a connection string, or else a directory.
+// find returns a connection string, or else a directory. Commands work in sessions, past a pooler.
 func (p *storePlace) find() (dsn, data string, err error) {
 	data = cmp.Or(p.data, os.Getenv("SPANGROVE_DATA_DIR"), "spangrove-data")
 	if p.data != "" {
@@ -37,7 +37,11 @@ func (p *storePlace) find() (dsn, data string, err error) {
 	if p.dsn != "" {
 		return p.dsn, data, nil
 	}
-	dsn, err = embedprovider.Secret("SPANGROVE_POSTGRES_DSN")
+	for _, name := range []string{"SPANGROVE_POSTGRES_DIRECT_DSN", "SPANGROVE_POSTGRES_DSN"} {
+		if dsn, err = embedprovider.Secret(name); dsn != "" || err != nil {
+			break
+		}
+	}
 	return dsn, data, err
 }
 

@@ -228,6 +228,11 @@ type PostgresConfig struct {
 	// settings such as pool_max_conns may stand in it.
 	DSN configopaque.String `mapstructure:"dsn"`
 
+	// DirectDSN is a connection string of the same database past a pooler, that leads to a session of PostgreSQL for each connection. With
+	// it DSN may lead to a pooler that gives each transaction another session, such as PgBouncer with pool_mode "transaction".
+	// Empty (the default): DSN serves for all.
+	DirectDSN configopaque.String `mapstructure:"direct_dsn"`
+
 	// Writers is how many transactions write telemetry at once, in addition to one for everything else. Default 4,
 	// at most 64.
 	Writers int `mapstructure:"writers"`
@@ -268,10 +273,18 @@ func (c *PostgresConfig) Validate() error {
 		return fmt.Errorf("writers: must be between 1 and %d, not %d", maxWriters, c.Writers)
 	}
 	if !c.used() {
+		if c.DirectDSN != "" {
+			return errors.New("direct_dsn: must be set together with dsn")
+		}
 		return nil
 	}
-	if _, err := pgxpool.ParseConfig(string(c.DSN)); err != nil {
-		return errors.New("dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database")
+	for _, s := range []struct {
+		name string
+		dsn  configopaque.String
+	}{{"dsn", c.DSN}, {"direct_dsn", c.DirectDSN}} {
+		if _, err := pgxpool.ParseConfig(string(s.dsn)); err != nil {
+			return fmt.Errorf("%s: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database", s.name)
+		}
 	}
 	return nil
 }

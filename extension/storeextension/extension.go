@@ -77,6 +77,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		PackAfter:   e.cfg.packAfter(),
 		SlowCommit:  e.cfg.slowCommit(),
 		Writers:     e.cfg.Postgres.Writers,
+		DirectDSN:   string(e.cfg.Postgres.DirectDSN),
 
 		AuditRetention:  e.cfg.Audit.Retention,
 		AuditMaxEntries: e.cfg.Audit.MaxEntries,

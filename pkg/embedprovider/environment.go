@@ -25,13 +25,14 @@ const maxSecretBytes = 64 << 10
 // secrets are the variables that hold a secret, with its place. The same name with _FILE behind it is the
 // variable of a file that holds the secret instead, as container platforms mount them.
 var secrets = map[string]string{
-	"SPANGROVE_POSTGRES_DSN":  "extensions::spangrove_store::postgres::dsn",
-	"SPANGROVE_API_KEY":       "extensions::spangrove_auth::api_key",
-	"SPANGROVE_SECRET":        "extensions::spangrove_evaluate::secret",
-	"SPANGROVE_SMTP_PASSWORD": "extensions::spangrove_evaluate::alerts::smtp::password",
-	"OPENAI_API_KEY":          "extensions::spangrove_evaluate::llm::providers::openai::api_key",
-	"ANTHROPIC_API_KEY":       "extensions::spangrove_evaluate::llm::providers::anthropic::api_key",
-	"GEMINI_API_KEY":          "extensions::spangrove_evaluate::llm::providers::gemini::api_key",
+	"SPANGROVE_POSTGRES_DSN":        "extensions::spangrove_store::postgres::dsn",
+	"SPANGROVE_POSTGRES_DIRECT_DSN": "extensions::spangrove_store::postgres::direct_dsn",
+	"SPANGROVE_API_KEY":             "extensions::spangrove_auth::api_key",
+	"SPANGROVE_SECRET":              "extensions::spangrove_evaluate::secret",
+	"SPANGROVE_SMTP_PASSWORD":       "extensions::spangrove_evaluate::alerts::smtp::password",
+	"OPENAI_API_KEY":                "extensions::spangrove_evaluate::llm::providers::openai::api_key",
+	"ANTHROPIC_API_KEY":             "extensions::spangrove_evaluate::llm::providers::anthropic::api_key",
+	"GEMINI_API_KEY":                "extensions::spangrove_evaluate::llm::providers::gemini::api_key",
 }
 
 // rules are the variables with the rules that make settings of their values.

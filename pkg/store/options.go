@@ -30,6 +30,9 @@ type Options struct {
 	// Writers is the number of writers of telemetry on PostgreSQL, in addition to one for all else. Default
 	// 4; SQLite has one for both.
 	Writers int
+	// DirectDSN is a connection string of the same PostgreSQL database that leads to a session for each connection. With it the store may be
+	// opened through a pooler that gives each transaction another session.
+	DirectDSN string
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
 	Limits *project.Bounds
 	// Retention is the rule of projects that set none of their own. Default: everything is kept.

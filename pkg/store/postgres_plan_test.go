@@ -114,7 +114,7 @@ func (s *statements) begin() {
 func (s *statements) check(t *testing.T, place postgresPlace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	db, err := sqldb.OpenPostgres(t.Context(), place.dsn, 1, time.Minute, zap.NewNop())
+	db, err := sqldb.OpenPostgres(t.Context(), sqldb.ServerOptions{DSN: place.dsn, Writers: 1, ReadTimeout: time.Minute, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,7 +107,7 @@ func TestChurn(t *testing.T) {
 	if dir, ok := strings.CutPrefix(name, "sqlite:"); ok {
 		place = sqlitePlace{dir}
 	} else {
-		place = postgresPlace{strings.TrimPrefix(name, "postgres:")}
+		place = postgresPlace{dsn: strings.TrimPrefix(name, "postgres:")}
 	}
 	seed, err := strconv.ParseUint(os.Getenv(killedSeed), 10, 64)
 	if err != nil {

@@ -31,6 +31,13 @@ func TestPostgres(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t) })
 }
 
+// TestPostgresPooled holds a store behind a pooler that gives each transaction another session to the same cases.
+func TestPostgresPooled(t *testing.T) {
+	t.Parallel()
+	newPooledPlace(t) // skips all at once
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newPooledPlace(t) })
+}
+
 // TestSQLiteSegments and TestPostgresSegments hold reads to the cases of the suite about searches and charts, all events in segments.
 func TestSQLiteSegments(t *testing.T) {
 	t.Parallel()
@@ -102,18 +109,29 @@ func (p sqlitePlace) OfSession(event, session string) string {
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
-// postgresPlace is a schema of its own in the database of the tests.
-type postgresPlace struct{ dsn string }
+// postgresPlace is a schema of its own in the database of the tests, or a database of its own behind a pooler.
+type postgresPlace struct{ dsn, pooled string }
 
 // newPostgresPlace returns a new schema; the test is skipped if there is no database.
 func newPostgresPlace(t *testing.T) postgresPlace {
 	t.Helper()
-	return postgresPlace{sqldbtest.PostgresDSN(t)}
+	return postgresPlace{dsn: sqldbtest.PostgresDSN(t)}
+}
+
+// newPooledPlace returns a new database behind a pooler; the test is skipped if there is no PostgreSQL or no PgBouncer.
+func newPooledPlace(t *testing.T) postgresPlace {
+	t.Helper()
+	pooled, dsn := sqldbtest.PgBouncer(t, "pool_mode = transaction", "default_pool_size = 6")
+	return postgresPlace{dsn: dsn, pooled: pooled}
 }
 
 func (p postgresPlace) Open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
-	s, err := store.OpenPostgres(t.Context(), p.dsn, o)
+	dsn := p.dsn
+	if p.pooled != "" {
+		dsn, o.DirectDSN = p.pooled, p.dsn
+	}
+	s, err := store.OpenPostgres(t.Context(), dsn, o)
 	return closeAfter(t, s, err)
 }
 
@@ -175,7 +193,12 @@ func (p postgresPlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.R
 
 func (p sqlitePlace) Fresh(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }
 
-func (p postgresPlace) Fresh(t *testing.T) storetest.Place { return newPostgresPlace(t) }
+func (p postgresPlace) Fresh(t *testing.T) storetest.Place {
+	if p.pooled != "" {
+		return newPooledPlace(t)
+	}
+	return newPostgresPlace(t)
+}
 
 func (p sqlitePlace) Copy(ctx context.Context, to storetest.Place, progress func(done, total int64)) error {
 	return store.CopySQLite(ctx, p.dir, to.(sqlitePlace).dir, progress) //nolint:errcheck // of the same kind

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"crypto/tls"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -30,14 +31,16 @@ import (
 type Postgres struct {
 	postgresSpelling
 
-	conf       *pgx.ConnConfig // of a connection outside of the pools
+	conf       *pgx.ConnConfig // of a connection outside of the pools, with a session of its own
 	Pool       *pgxpool.Pool   // of writers
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
 	nWriters   int
 
 	readTimeout time.Duration
-	limitReads  string // sets the limit of time of a connection that reads
+	readLimit   string // that of a statement of a connection that reads, in milliseconds
+	pooled      bool   // the pools lead to a pooler that may give each transaction another session
+	watches     bool   // such a transaction can have watchClient
 
 	statements atomic.Int64 // that transactions ran
 }
@@ -58,26 +61,46 @@ const (
 	// They are set once a connection stands, not asked for with it: a pooler refuses what it does not know (or is told to ignore it,
 	// and then the connection is without).
 	settings = "SET plan_cache_mode = force_custom_plan; SET jit = off"
-	// watchClient lets the server look whether the client is still there while a statement runs.
-	watchClient = "SET client_connection_check_interval = '2s'"
+	// watchClient lets the server look whether the client, or the pooler's connection for it, is still there while a statement runs.
+	watchClient = "SET client_connection_check_interval = " + watchEvery
+	watchEvery  = "'2s'"
 	// resetTime is how long a connection may take to get its limit of time again.
 	resetTime = 5 * time.Second
 )
 
-// OpenPostgres opens a database with so many writers for telemetry, and one for all else. A reading
-// statement takes at most readTimeout.
-//
-// Connections that the connection string allows beyond those needed (pool_max_conns) go to searches. The schema is brought up
-// to date before it returns. What was opened is closed again if a later step fails.
-func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration, log *zap.Logger) (*Postgres, error) {
-	writers++
-	conf, err := postgresConfig(dsn, writers)
+// ServerOptions say how the database of a server is opened.
+type ServerOptions struct {
+	// DSN is a connection string. Connections that it allows beyond those needed (pool_max_conns) go to searches.
+	DSN string
+	// DirectDSN leads to the same database with a session for each connection. With it DSN may lead to a pooler that gives each
+	// transaction another session. Empty: DSN serves for all.
+	DirectDSN string
+	// Writers is how many transactions write telemetry at once; one more writes all else.
+	Writers int
+	// ReadTimeout bounds a statement that reads.
+	ReadTimeout time.Duration
+	Logger      *zap.Logger
+}
+
+// OpenPostgres opens a database. The schema is brought up to date before it returns. What was opened is closed again if a later step fails.
+func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
+	writers := o.Writers + 1
+	conf, err := postgresConfig("dsn", o.DSN, writers)
 	if err != nil {
 		return nil, err
 	}
 	conf.ConnConfig.Tracer, _ = ctx.Value(tracer{}).(pgx.QueryTracer)
-	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy(),
-		limitReads: "SET statement_timeout = " + strconv.FormatInt(max(readTimeout.Milliseconds(), 1), 10)}
+	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy(), readLimit: strconv.FormatInt(max(o.ReadTimeout.Milliseconds(), 1), 10)}
+	if o.DirectDSN != "" {
+		direct, err := postgresConfig("direct_dsn", o.DirectDSN, writers)
+		if err != nil {
+			return nil, err
+		}
+		d.pooled, d.conf = true, direct.ConnConfig
+		conf.AfterConnect = nil
+		// A statement that was prepared under a name would be missing in another session.
+		conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
 	conf.MaxConns = int32(writers)
 	for _, p := range []struct {
@@ -93,7 +116,7 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 			return nil, err
 		}
 	}
-	if err := d.prepare(ctx, log); err != nil {
+	if err := d.prepare(ctx, o.Logger); err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -112,26 +135,38 @@ type tracer struct{}
 func (d *Postgres) readingConfig(conf *pgxpool.Config, connections int32) *pgxpool.Config {
 	conf = conf.Copy()
 	conf.MaxConns = connections
+	if d.pooled {
+		return conf // each transaction has them: localSettings
+	}
 	conf.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		if _, err := c.Exec(ctx, settings+"; "+d.limitReads); err != nil {
+		if _, err := c.Exec(ctx, settings+"; "+d.limitReads()); err != nil {
 			return err
 		}
-		_, err := c.Exec(ctx, watchClient)
-		if sqlState(err) == "22023" { // the server's system cannot tell
-			err = nil
-		}
+		_, err := watch(ctx, c)
 		return err
 	}
 	return conf
 }
 
-// postgresConfig reads a connection string, which may allow more connections than writers and readers need. One that allows
+// limitReads returns the statement that sets the limit of time of a connection that reads.
+func (d *Postgres) limitReads() string { return "SET statement_timeout = " + d.readLimit }
+
+// watch sets watchClient, and reports whether the server's system can do it.
+func watch(ctx context.Context, c *pgx.Conn) (bool, error) {
+	_, err := c.Exec(ctx, watchClient)
+	if sqlState(err) == "22023" {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// postgresConfig reads a connection string, that of a setting, which may allow more connections than writers and readers need. One that allows
 // fewer is not obeyed: writers would wait for one another, or no connection would be left to read by.
-func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
+func postgresConfig(setting, dsn string, writers int) (*pgxpool.Config, error) {
 	conf, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// The parser's own message repeats the password.
-		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
+		return nil, fault.InvalidField(setting, "not a PostgreSQL connection string")
 	}
 	if need := int32(writers + postgresQuickReaders + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
 		conf.MaxConns = need
@@ -150,7 +185,7 @@ func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	return conf, nil
 }
 
-// prepare refuses servers that are too old, poolers that do not keep sessions apart and copies that are not finished, and brings the schema up to date.
+// prepare refuses servers that are too old, poolers that do not keep apart what must be and copies that are not finished, and brings the schema up to date.
 func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	if err := d.checkPooler(ctx); err != nil {
 		return err
@@ -170,7 +205,12 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	if unfinished {
 		return errUnfinished
 	}
-	db := stdlib.OpenDBFromPool(d.Pool)
+	var db *sql.DB
+	if d.pooled {
+		db = stdlib.OpenDB(*d.conf.Copy())
+	} else {
+		db = stdlib.OpenDBFromPool(d.Pool)
+	}
 	err := migratePostgres(ctx, db, log)
 	_ = db.Close()
 	if err != nil {
@@ -186,9 +226,10 @@ func (d *Postgres) warnInClear(ctx context.Context, log *zap.Logger) error {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
 	defer conn.Release()
-	if fellBack(conn.Conn().PgConn().Conn(), d.conf.TLSConfig) {
+	conf := conn.Conn().Config()
+	if fellBack(conn.Conn().PgConn().Conn(), conf.TLSConfig) {
 		log.Warn("the connection to PostgreSQL is not encrypted, since the server speaks no TLS; say sslmode=verify-full in the connection string to insist on it, or sslmode=disable if the network is safe",
-			zap.String("host", d.conf.Host))
+			zap.String("host", conf.Host))
 	}
 	return nil
 }
@@ -217,9 +258,12 @@ func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, ar
 	ctx, cancel := readContext(ctx, d.readTimeout)
 	var rs Rows
 	var err error
-	if ctx.Value(patient{}) != nil {
+	switch {
+	case d.pooled:
+		rs, err = d.pooledQuery(ctx, by, sql, args)
+	case ctx.Value(patient{}) != nil:
 		rs, err = d.patientQuery(ctx, by, sql, args)
-	} else {
+	default:
 		rs, err = by.Query(ctx, sql, args...)
 	}
 	if err != nil {
@@ -240,7 +284,7 @@ func (d *Postgres) patientQuery(ctx context.Context, by *pgxpool.Pool, sql strin
 	finish := func() {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
 		defer cancel()
-		if _, err := conn.Exec(after, d.limitReads); err != nil {
+		if _, err := conn.Exec(after, d.limitReads()); err != nil {
 			_ = conn.Conn().Close(after) // its next statement must not be without a limit
 		}
 		conn.Release()
@@ -277,7 +321,11 @@ func (d *Postgres) Bound(read time.Duration) { d.readTimeout = read }
 // its callers are answered Unavailable; events that they send again are repeats, by their ids, if it did.
 func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 	err := pgx.BeginFunc(ctx, d.Pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
+		begin := lockTimeout
+		if d.pooled {
+			begin += "; SET LOCAL jit = off"
+		}
+		if _, err := tx.Exec(ctx, begin); err != nil {
 			return err
 		}
 		return f(&postgresTx{d: d, tx: tx})

@@ -14,7 +14,7 @@ func TestPostgresConnections(t *testing.T) {
 		"postgres://grove@db.example.com/events?pool_max_conns=20": 20,
 		"host=db.example.com pool_max_conns=2":                     5 + postgresQuickReaders + postgresReaders,
 	} {
-		conf, err := postgresConfig(dsn, 5)
+		conf, err := postgresConfig("dsn", dsn, 5)
 		if err != nil {
 			t.Fatal(err)
 		}

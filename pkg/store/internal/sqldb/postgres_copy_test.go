@@ -65,7 +65,7 @@ func TestCopyPostgresKeepsTheSchema(t *testing.T) {
 	if version != old || name != "kept" {
 		t.Errorf("the copy has migration %d, want %d, and project %q", version, old, name)
 	}
-	d, err := OpenPostgres(t.Context(), to, 1, 0, zap.NewNop())
+	d, err := OpenPostgres(t.Context(), ServerOptions{DSN: to, Writers: 1, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatalf("bring the copy up to date: %v", err)
 	}

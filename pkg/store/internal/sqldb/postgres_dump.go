@@ -63,7 +63,7 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 
 // connectPostgres makes one connection, outside of all pools.
 func connectPostgres(ctx context.Context, dsn string) (*pgx.Conn, error) {
-	conf, err := postgresConfig(dsn, 1)
+	conf, err := postgresConfig("dsn", dsn, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,11 @@ const (
 // for.
 func OpenPostgresReadOnly(ctx context.Context, dsn string) (*Postgres, error) {
 	const connections = 3
-	conf, err := postgresConfig(dsn, 1)
+	conf, err := postgresConfig("dsn", dsn, 1)
 	if err != nil {
 		return nil, err
 	}
-	d := &Postgres{nWriters: 1, conf: conf.ConnConfig.Copy(), limitReads: "SET statement_timeout = 0"}
+	d := &Postgres{nWriters: 1, conf: conf.ConnConfig.Copy(), readLimit: "0"}
 	conf = d.readingConfig(conf, connections)
 	for _, pool := range []**pgxpool.Pool{&d.Pool, &d.quickReads, &d.reads} {
 		conf.MinConns = 0

@@ -16,7 +16,7 @@ import (
 
 func openPostgresTest(t *testing.T, dsn string, read time.Duration) *Postgres {
 	t.Helper()
-	d, err := OpenPostgres(t.Context(), dsn, 1, read, zap.NewNop())
+	d, err := OpenPostgres(t.Context(), ServerOptions{DSN: dsn, Writers: 1, ReadTimeout: read, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,18 @@ func (d *Postgres) Snapshot(ctx context.Context, f func(Conn) error) error {
 	err = d.inSnapshot(ctx, tx, f)
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
 	defer cancel()
-	d.endSnapshot(after, conn, tx)
+	endRead(after, conn, tx)
 	return err
 }
 
 // inSnapshot runs f, without a limit of time if ctx is a patient one.
 func (d *Postgres) inSnapshot(ctx context.Context, tx pgx.Tx, f func(Conn) error) error {
-	if ctx.Value(patient{}) != nil {
+	switch {
+	case d.pooled:
+		if _, err := tx.Exec(ctx, d.localSettings(ctx)); err != nil {
+			return err
+		}
+	case ctx.Value(patient{}) != nil:
 		if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
 			return err
 		}
@@ -38,8 +43,8 @@ func (d *Postgres) inSnapshot(ctx context.Context, tx pgx.Tx, f func(Conn) error
 	return f(&postgresSnapshot{d, tx})
 }
 
-// endSnapshot ends the transaction. A connection that cannot do so is not used again.
-func (d *Postgres) endSnapshot(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) {
+// endRead ends a transaction that has read. A connection that cannot do so is not used again.
+func endRead(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) {
 	if err := tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
 		_ = conn.Conn().Close(ctx)
 	}

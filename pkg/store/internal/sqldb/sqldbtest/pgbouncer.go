@@ -1,0 +1,106 @@
+package sqldbtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// newDatabase returns the name and the configuration of a new database on the server of the tests.
+func newDatabase(t *testing.T) (name string, conf *pgx.ConnConfig) {
+	t.Helper()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	conf, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	run := func(ctx context.Context, text string) {
+		conn, err := pgx.ConnectConfig(ctx, conf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close(ctx) }()
+		if _, err := conn.Exec(ctx, text); err != nil {
+			t.Error(err)
+		}
+	}
+	run(t.Context(), "CREATE DATABASE "+name)
+	t.Cleanup(func() { run(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)") })
+	return name, conf
+}
+
+// PgBouncer runs PgBouncer before a database of its own, with further settings, and returns the connection strings through it and past it. The
+// test is skipped where it is not installed.
+func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil { // Debian's, off the PATH of most users
+			t.Skip("pgbouncer is not installed")
+		}
+	}
+	name, conf := newDatabase(t)
+	u, err := url.Parse(os.Getenv("SPANGROVE_TEST_POSTGRES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	direct = u.String()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
+	database := fmt.Sprintf("%s = host=%s port=%d dbname=%s user=%s", name, conf.Host, conf.Port, name, conf.User)
+	if conf.Password != "" {
+		database += " password='" + strings.ReplaceAll(conf.Password, "'", "''") + "'"
+	}
+	ini := filepath.Join(t.TempDir(), "pgbouncer.ini")
+	text := strings.Join(append([]string{"[databases]", database, "[pgbouncer]", "listen_addr = 127.0.0.1", fmt.Sprint("listen_port = ", port),
+		"unix_socket_dir =", "auth_type = any"}, settings...), "\n")
+	if err := os.WriteFile(ini, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{ini}
+	if os.Geteuid() == 0 { // which it refuses
+		args = []string{"-u", "nobody", ini}
+	}
+	var log strings.Builder
+	cmd := exec.Command(program, args...)
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	address := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
+	for range 200 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			_ = c.Close()
+			return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", conf.User, address, name), direct
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatal("PgBouncer does not listen")
+	return "", ""
+}
