@@ -97,7 +97,6 @@ check-all: export SPANGROVE_E2E_EDGE_SPANS = 100000
 check-all: export SPANGROVE_E2E_FLEET = 5m
 check-all: check sdk-test api-test web-test packages-test upgrade-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, that suite behind a pooler, every fuzz target
 	SPANGROVE_DOCTOR_CASES=1 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$' ./pkg/store
-	SPANGROVE_COMPARISONS=2000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run 'TestPostgresPooled$$' ./pkg/store
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
 	$(MAKE) fuzz

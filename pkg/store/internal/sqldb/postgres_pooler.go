@@ -94,27 +94,16 @@ func (d *Postgres) localSettings(ctx context.Context) string {
 
 // pooledQuery reads in a transaction of its own.
 func (d *Postgres) pooledQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
-	conn, err := by.Acquire(ctx)
+	tx, end, err := beginRead(ctx, by, pgx.TxOptions{BeginQuery: "BEGIN READ ONLY; " + d.localSettings(ctx)})
 	if err != nil {
 		return nil, err
-	}
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN READ ONLY; " + d.localSettings(ctx)})
-	if err != nil {
-		conn.Release()
-		return nil, err
-	}
-	finish := func() {
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
-		defer cancel()
-		endRead(after, conn, tx)
-		conn.Release()
 	}
 	rs, err := tx.Query(ctx, sql, args...)
 	if err != nil {
-		finish()
+		end()
 		return nil, err
 	}
-	return timedRows{rs, finish}, nil
+	return timedRows{rs, end}, nil
 }
 
 // another returns a second connection of those that need a session of their own, and what gives it back.

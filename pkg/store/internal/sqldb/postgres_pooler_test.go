@@ -141,8 +141,12 @@ func poolerServes(t *testing.T, d *Postgres) {
 		}
 	}
 	d.Bound(time.Minute) // the server's limit is to end it
-	if _, err := readText(t.Context(), d, false, "SELECT 'x' || pg_sleep(60)"); fault.Of(err) != fault.Timeout {
-		t.Errorf("%v, want a timeout", err)
+	for _, c := range []Conn{d, d.Quick()} {
+		var text string
+		_, err := One(t.Context(), c, "SELECT 'x' || pg_sleep(60)", nil, &text)
+		if fault.Of(WrapError(d, err, "read")) != fault.Timeout {
+			t.Errorf("%v, want a timeout", err)
+		}
 	}
 	err := d.Snapshot(t.Context(), func(c Conn) error {
 		var first, second, limit string

@@ -10,22 +10,13 @@ import (
 
 // Snapshot is a transaction at the level REPEATABLE READ.
 func (d *Postgres) Snapshot(ctx context.Context, f func(Conn) error) error {
-	conn, err := d.reads.Acquire(ctx)
+	tx, end, err := beginRead(ctx, d.reads, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		d.renew(ctx, err)
 		return err
 	}
-	defer conn.Release()
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		d.renew(ctx, err)
-		return err
-	}
-	err = d.inSnapshot(ctx, tx, f)
-	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
-	defer cancel()
-	endRead(after, conn, tx)
-	return err
+	defer end()
+	return d.inSnapshot(ctx, tx, f)
 }
 
 // inSnapshot runs f, without a limit of time if ctx is a patient one.
@@ -43,11 +34,25 @@ func (d *Postgres) inSnapshot(ctx context.Context, tx pgx.Tx, f func(Conn) error
 	return f(&postgresSnapshot{d, tx})
 }
 
-// endRead ends a transaction that has read. A connection that cannot do so is not used again.
-func endRead(ctx context.Context, conn *pgxpool.Conn, tx pgx.Tx) {
-	if err := tx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
-		_ = conn.Conn().Close(ctx)
+// beginRead begins a transaction that reads, and returns what ends it. A connection that cannot end it is not used again.
+func beginRead(ctx context.Context, by *pgxpool.Pool, o pgx.TxOptions) (pgx.Tx, func(), error) {
+	conn, err := by.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
+	tx, err := conn.BeginTx(ctx, o)
+	if err != nil {
+		conn.Release()
+		return nil, nil, err
+	}
+	return tx, func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
+		defer cancel()
+		if err := tx.Rollback(after); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+			_ = conn.Conn().Close(after)
+		}
+		conn.Release()
+	}, nil
 }
 
 type postgresSnapshot struct {

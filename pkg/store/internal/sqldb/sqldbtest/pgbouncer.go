@@ -1,10 +1,8 @@
 package sqldbtest
 
 import (
-	"context"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,36 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
-
-// newDatabase returns the name and the configuration of a new database on the server of the tests.
-func newDatabase(t *testing.T) (name string, conf *pgx.ConnConfig) {
-	t.Helper()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
-	conf, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	run := func(ctx context.Context, text string) {
-		conn, err := pgx.ConnectConfig(ctx, conf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close(ctx) }()
-		if _, err := conn.Exec(ctx, text); err != nil {
-			t.Error(err)
-		}
-	}
-	run(t.Context(), "CREATE DATABASE "+name)
-	t.Cleanup(func() { run(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)") })
-	return name, conf
-}
 
 // PgBouncer runs PgBouncer before a database of its own, with further settings, and returns the connection strings through it and past it. The
 // test is skipped where it is not installed.
@@ -53,13 +23,13 @@ func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 			t.Skip("pgbouncer is not installed")
 		}
 	}
-	name, conf := newDatabase(t)
-	u, err := url.Parse(os.Getenv("SPANGROVE_TEST_POSTGRES"))
+	u, name := create(t, "DATABASE", "WITH (FORCE)")
+	u.Path = "/" + name
+	direct = u.String()
+	conf, err := pgx.ParseConfig(direct)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Path = "/" + name
-	direct = u.String()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,25 @@ import (
 // database.
 func PostgresDSN(t *testing.T) string {
 	t.Helper()
+	u, schema := create(t, "SCHEMA", "CASCADE")
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// create makes a schema or a database, which is dropped when the test ends, and returns its name and the connection string of the database of the tests.
+func create(t *testing.T, kind, dropWith string) (u *url.URL, name string) {
+	t.Helper()
 	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
 	if dsn == "" {
 		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
 	}
-	schema := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	run := func(ctx context.Context, text string) {
 		conn, err := pgx.Connect(ctx, dsn)
 		if err != nil {
@@ -32,14 +46,7 @@ func PostgresDSN(t *testing.T) string {
 			t.Error(err)
 		}
 	}
-	run(t.Context(), "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { run(context.Background(), "DROP SCHEMA "+schema+" CASCADE") })
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
+	run(t.Context(), "CREATE "+kind+" "+name)
+	t.Cleanup(func() { run(context.Background(), "DROP "+kind+" "+name+" "+dropWith) })
+	return u, name
 }
