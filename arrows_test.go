@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"pkg/evaluate/library":    {"nouns"},
 	"pkg/evaluate/python":     {"pkg/evaluate", "nouns"},
 
-	"pkg/store":                       {"pkg/store/internal/backup", "pkg/store/internal/evalqueue", "pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
+	"pkg/store":                       {"pkg/store/internal/backup", "pkg/store/internal/move", "pkg/store/internal/evalqueue", "pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/evalqueue":    {"pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/resource":     {"pkg/store/internal/events", "pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/events":       {"pkg/store/internal/segment", "pkg/column", "pkg/words", "pkg/store/internal/writer", "pkg/store/internal/sqldb", "pkg/store/internal/live", "pkg/store/internal/sessiontree", "pkg/store/internal/record", "pkg/store/internal/bloom", "pkg/query", "nouns"},
@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"pkg/store/internal/writer":       {"pkg/store/internal/sqldb", "pkg/fault"},
 	"pkg/store/internal/sqldb":        {"pkg/store/internal/durable", "pkg/diagnosis", "pkg/fault"},
 	"pkg/store/internal/backup":       {"pkg/store/internal/durable", "pkg/store/internal/sqldb", "pkg/diagnosis"},
+	"pkg/store/internal/move":         {"pkg/store/internal/sqldb", "pkg/diagnosis"},
 	"pkg/store/internal/durable":      {},
 	"pkg/store/internal/sessiontree":  {"pkg/event", "pkg/rawjson"},
 	"pkg/store/internal/record":       {"pkg/store/lzh", "pkg/event", "pkg/query"},

@@ -239,3 +239,23 @@ func (p postgresPlace) TryOpen(ctx context.Context) error {
 	}
 	return s.Close(ctx)
 }
+
+func (p sqlitePlace) Other(t *testing.T) storetest.Place { return newPostgresPlace(t) }
+
+func (p postgresPlace) Other(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }
+
+func (p sqlitePlace) Move(ctx context.Context, to storetest.Place, o store.MoveOptions) (*store.MoveReport, error) {
+	return store.MoveSQLite(ctx, p.dir, to.(postgresPlace).dsn, o) //nolint:errcheck // Other
+}
+
+func (p postgresPlace) Move(ctx context.Context, to storetest.Place, o store.MoveOptions) (*store.MoveReport, error) {
+	return store.MovePostgresToSQLite(ctx, p.dsn, to.(sqlitePlace).dir, o) //nolint:errcheck // Other
+}
+
+func (p sqlitePlace) AbandonMove(ctx context.Context) error {
+	return store.AbandonMoveSQLite(ctx, p.dir)
+}
+
+func (p postgresPlace) AbandonMove(ctx context.Context) error {
+	return store.AbandonMovePostgres(ctx, p.dsn)
+}

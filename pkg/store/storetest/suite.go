@@ -39,6 +39,11 @@ type Place interface {
 	Backup(ctx context.Context, dir string, o store.BackupOptions) (*store.BackupReport, error)
 	// Restore makes a store of a backup; the place must have nothing.
 	Restore(ctx context.Context, dir, name string, progress diagnosis.Progress) (*store.Backup, error)
+	// Other returns a place of the other database, which has nothing.
+	Other(t *testing.T) Place
+	// Move moves the store to an Other place.
+	Move(ctx context.Context, to Place, o store.MoveOptions) (*store.MoveReport, error)
+	AbandonMove(ctx context.Context) error
 	// TryOpen opens and closes the store.
 	TryOpen(ctx context.Context) error
 	// Count returns the single number that a query answers, past the store.
@@ -54,7 +59,7 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests, copyTests, backupTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, sessionSearchTests, sessionTotalTests, watchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, fieldIndexTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, valueTests, auditTests, segmentTests, retentionTests, bulkDeletionTests, packTests, statusTests, doctorTests, copyTests, backupTests, moveTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()

@@ -20,7 +20,7 @@ import (
 const (
 	// partitionDays is how many days share a partition. A read by session or id alone looks
 	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
-	partitionDays = 28
+	partitionDays = sqldb.PartitionDays
 	// aheadDays is how many days before its first one a partition is made. The background looks every few minutes, so that
 	// also one that fails for days is in time.
 	aheadDays = 7

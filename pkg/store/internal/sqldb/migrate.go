@@ -85,3 +85,12 @@ func migratePostgres(ctx context.Context, db *sql.DB, log *zap.Logger) (err erro
 	}()
 	return migrate(ctx, p, log)
 }
+
+// Migrations lists the numbers of the migrations that this program knows. They are the same for both databases.
+func Migrations() (list []int64, err error) {
+	files, err := migrationFiles("sqlite")
+	for _, f := range files {
+		list = append(list, f.version)
+	}
+	return list, err
+}

@@ -116,7 +116,11 @@ func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
 			return nil, err
 		}
 	}
-	if err := d.prepare(ctx, o.Logger); err != nil {
+	err = d.prepare(ctx, o.Logger)
+	if err == nil {
+		err = refuseMoved(ctx, d.Quick())
+	}
+	if err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -195,7 +199,7 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	}
 	var version int
 	var unfinished bool
-	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, to_regclass('`+unfinishedTable+`') IS NOT NULL`).
+	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, to_regclass('`+UnfinishedTable+`') IS NOT NULL`).
 		Scan(&version, &unfinished); err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
@@ -374,7 +378,7 @@ func (d *Postgres) Interrupted(err error) bool { return sqlState(err) == "57014"
 func (d *Postgres) Unavailable(err error) bool {
 	if code := sqlState(err); code != "" {
 		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
-		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006"
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006" || code == MovedCode
 	}
 	var ne net.Error
 	var ce *pgconn.ConnectError

@@ -23,7 +23,7 @@ func DumpPostgres(ctx context.Context, dsn string) (Dump, error) {
 // dumpPostgres is DumpPostgres; loading is whether the store may be one that is being made.
 func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err error) {
 	d := &postgresDump{}
-	if d.conn, err = connectPostgres(ctx, dsn); err != nil {
+	if d.conn, err = ConnectPostgres(ctx, dsn); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -43,7 +43,7 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 		}
 	}
 	var there, unfinished bool
-	if err := d.conn.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('`+unfinishedTable+`') IS NOT NULL`).
+	if err := d.conn.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('`+UnfinishedTable+`') IS NOT NULL`).
 		Scan(&there, &unfinished); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 	return d, nil
 }
 
-// connectPostgres makes one connection, outside of all pools.
-func connectPostgres(ctx context.Context, dsn string) (*pgx.Conn, error) {
+// ConnectPostgres makes one connection, outside of all pools.
+func ConnectPostgres(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	conf, err := postgresConfig("dsn", dsn, 1)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (d *postgresDump) readTables(ctx context.Context) error {
 			ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum)
 		FROM pg_class AS c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-			AND c.relname NOT IN ('goose_db_version', '`+unfinishedTable+`')
+			AND c.relname NOT IN ('goose_db_version', '`+UnfinishedTable+`') AND NOT starts_with(c.relname, '`+MovePrefix+`')
 		ORDER BY NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND confrelid = c.oid), c.relname`)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (d *postgresDump) readTables(ctx context.Context) error {
 
 func (d *postgresDump) readSequences(ctx context.Context) error {
 	rows, err := d.conn.Query(ctx, `SELECT relname FROM pg_class
-		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' AND NOT starts_with(relname, 'goose_db_version') ORDER BY relname`)
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' AND NOT starts_with(relname, 'goose_db_version') AND NOT starts_with(relname, '`+MovePrefix+`') ORDER BY relname`)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// unfinishedTable stands in a schema while a store is copied into it.
-const unfinishedTable = "spangrove_unfinished_copy"
+// UnfinishedTable stands in a schema while a store is copied into it.
+const UnfinishedTable = "spangrove_unfinished_copy"
 
 var errUnfinished = errors.New("a copy or a restored backup in this database is not finished: drop the database or schema, and make it anew")
 
@@ -26,7 +26,7 @@ type postgresLoad struct {
 // LoadPostgres begins to make a store in a database or schema, which must be empty. Until it is finished OpenPostgres refuses it.
 func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
 	l := &postgresLoad{dsn: dsn}
-	if l.conn, err = connectPostgres(ctx, dsn); err != nil {
+	if l.conn, err = ConnectPostgres(ctx, dsn); err != nil {
 		return nil, fmt.Errorf("the copy: %w", err)
 	}
 	defer func() {
@@ -39,7 +39,7 @@ func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
 	}
 	var tables int
 	var unfinished bool
-	if err := l.conn.QueryRow(ctx, `SELECT count(*), to_regclass('`+unfinishedTable+`') IS NOT NULL
+	if err := l.conn.QueryRow(ctx, `SELECT count(*), to_regclass('`+UnfinishedTable+`') IS NOT NULL
 		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')`).Scan(&tables, &unfinished); err != nil {
 		return nil, fmt.Errorf("the copy: %w", err)
 	}
@@ -49,7 +49,7 @@ func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
 	case tables > 0:
 		return nil, fmt.Errorf("the copy must be an empty database or schema; it has %d tables", tables)
 	}
-	_, err = l.conn.Exec(ctx, `CREATE TABLE `+unfinishedTable+`()`)
+	_, err = l.conn.Exec(ctx, `CREATE TABLE `+UnfinishedTable+`()`)
 	return l, err
 }
 
@@ -124,7 +124,7 @@ func (l *postgresLoad) Finish(ctx context.Context) error {
 	if _, err := l.conn.Exec(ctx, `ANALYZE`); err != nil {
 		return err
 	}
-	_, err := l.conn.Exec(ctx, `DROP TABLE `+unfinishedTable)
+	_, err := l.conn.Exec(ctx, `DROP TABLE `+UnfinishedTable)
 	return err
 }
 

@@ -157,6 +157,9 @@ func (d *SQLite) openAll(ctx context.Context, dir string, dsn func(int, ...strin
 	}
 	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)
 	d.quickReads.SetMaxIdleConns(sqliteQuickReaders)
+	if err := refuseMoved(ctx, d.Quick()); err != nil {
+		return err
+	}
 	d.done.Add(1)
 	go d.checkpoints()
 	return nil
@@ -478,7 +481,7 @@ func (d *SQLite) Unavailable(err error) bool {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
 		return true
 	}
-	return strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
+	return isMoved(err) || strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
 }
 
 // Full reports whether the file system had no space. SQLite says so itself of most writes. Of others, such as those to the index of

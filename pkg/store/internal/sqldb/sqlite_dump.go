@@ -96,7 +96,7 @@ func (d *sqliteDump) readTables(ctx context.Context) error {
 	}
 	var columns []column
 	err := Each(ctx, d.conn, `SELECT t.name, t.wr, c.name, c.type, c.pk FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
-		WHERE t.schema = 'main' AND t.type = 'table' AND NOT t.name GLOB 'sqlite_*' AND t.name <> 'goose_db_version'
+		WHERE t.schema = 'main' AND t.type = 'table' AND NOT t.name GLOB 'sqlite_*' AND t.name <> 'goose_db_version' AND NOT t.name GLOB '`+MovePrefix+`*'
 		ORDER BY t.name, c.cid`, nil, func(scan func(...any) error) error {
 		var c column
 		err := scan(&c.table, &c.noNumber, &c.name, &c.kind, &c.key)
@@ -137,7 +137,7 @@ func (d *sqliteDump) readTables(ctx context.Context) error {
 }
 
 func (d *sqliteDump) readSequences(ctx context.Context) error {
-	return Each(ctx, d.conn, `SELECT name, seq FROM sqlite_sequence WHERE name <> 'goose_db_version' ORDER BY name`, nil, func(scan func(...any) error) error {
+	return Each(ctx, d.conn, `SELECT name, seq FROM sqlite_sequence WHERE name <> 'goose_db_version' AND NOT name GLOB '`+MovePrefix+`*' ORDER BY name`, nil, func(scan func(...any) error) error {
 		s := Sequence{Called: true}
 		err := scan(&s.Name, &s.Last)
 		d.layout.Sequences = append(d.layout.Sequences, s)

@@ -1,0 +1,426 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// sqlite is the database of a data directory as source or as target.
+type sqlite struct {
+	dir     string
+	db      *sql.DB
+	conn    *sql.Conn
+	file    *sqldb.UnfinishedSQLite // of a target
+	inserts map[string]*sql.Stmt
+	filters map[[2]int64]bool // of a target: rows of id_filter_day
+}
+
+// OpenSQLite opens the database of a data directory that a server may use meanwhile.
+func OpenSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:revive // callers know it as Source
+	db, err := sqldb.OpenSQLiteBeside(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return newSQLite(ctx, dir, db)
+}
+
+// MakeSQLite makes the database of a data directory, which must have none, or goes on with making it.
+func MakeSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:revive // callers know it as Target
+	file, err := sqldb.MakeSQLite(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSQLite(ctx, dir, file.DB)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	s.file = file
+	return s, nil
+}
+
+func newSQLite(ctx context.Context, dir string, db *sql.DB) (*sqlite, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &sqlite{dir: dir, db: db, conn: conn, inserts: map[string]*sql.Stmt{}, filters: map[[2]int64]bool{}}, nil
+}
+
+func (s *sqlite) Close(context.Context) error {
+	var errs []error
+	for _, st := range s.inserts {
+		errs = append(errs, st.Close())
+	}
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	if s.file != nil {
+		return errors.Join(append(errs, s.file.Close())...)
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+func (s *sqlite) describe() string { return "SQLite in " + s.dir }
+
+func (s *sqlite) query(ctx context.Context, text string, args []any, f func(row []any) error) (err error) {
+	rows, err := s.conn.QueryContext(ctx, text, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	into := make([]any, len(columns))
+	for rows.Next() {
+		row := make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (s *sqlite) exec(ctx context.Context, text string, args ...any) error {
+	_, err := s.conn.ExecContext(ctx, text, args...)
+	return err
+}
+
+func (s *sqlite) snapshot(ctx context.Context, f func() error) error {
+	return s.within(ctx, "BEGIN", f)
+}
+
+// change waits for the writer of a server by trying often: it goes from one transaction to the next within microseconds, and SQLite's own way to
+// wait, which tries ten times a second, might never find it between two.
+func (s *sqlite) change(ctx context.Context, f func() error) error {
+	if err := s.exec(ctx, "PRAGMA busy_timeout = 0"); err != nil {
+		return err
+	}
+	end := time.Now().Add(lockPatience)
+	for {
+		err := s.exec(ctx, "BEGIN IMMEDIATE")
+		if err == nil {
+			break
+		}
+		if !sqldb.Busy(err) || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockPause):
+		}
+	}
+	return s.within(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", lockPatience.Milliseconds()), f)
+}
+
+const (
+	lockPatience = 30 * time.Second
+	lockPause    = 50 * time.Microsecond
+)
+
+func (s *sqlite) within(ctx context.Context, begin string, f func() error) (err error) {
+	if err := s.exec(ctx, begin); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK")
+		}
+	}()
+	if err := f(); err != nil {
+		return err
+	}
+	return s.exec(ctx, "COMMIT")
+}
+
+func (s *sqlite) selects(t *table) (columns, from string) {
+	list := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		list[i] = "t." + quote(c.name)
+		switch {
+		case t.name == eventTable && c.name == "session_id", t.name == unpackedTable && c.name == "session":
+			list[i] = "s.session_id"
+		case t.name == chunkTable && c.name == "day":
+			list[i] = "NULL"
+		}
+	}
+	from = quote(t.name) + " AS t"
+	switch t.name {
+	case eventTable:
+		from += " JOIN session AS s ON s.session_rowid = t.session_rowid"
+	case unpackedTable:
+		from += " JOIN session AS s ON s.session_rowid = t.session"
+	}
+	return strings.Join(list, ", "), from
+}
+
+func (s *sqlite) compare(c column, placeholder int) (name, argument string) {
+	return "t." + quote(c.name), fmt.Sprintf("$%d", placeholder)
+}
+
+func (s *sqlite) argument(_ column, v any) any { return v }
+
+func (s *sqlite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
+	columns, from := s.selects(t)
+	text := `SELECT ` + columns + ` FROM ` + from + ` WHERE ` + s.isKey(t)
+	for _, key := range keys {
+		if err := s.query(ctx, text, key, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKey is the condition that a row has the key of the arguments. That of a session is found among the columns of its table, not of others.
+func (s *sqlite) isKey(t *table) string {
+	list := make([]string, len(t.key))
+	for i, name := range t.keyNames() {
+		list[i] = fmt.Sprintf("t.%s = $%d", quote(name), i+1)
+	}
+	return strings.Join(list, " AND ")
+}
+
+func (s *sqlite) migrations(ctx context.Context) (list []int64, err error) {
+	err = s.query(ctx, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY version_id`, nil, func(row []any) error {
+		list = append(list, row[0].(int64))
+		return nil
+	})
+	return list, err
+}
+
+func (s *sqlite) capture(ctx context.Context, tables []*table, id, to string) error {
+	return s.change(ctx, func() error {
+		texts := []string{`CREATE TABLE ` + stateTable + `(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`}
+		for _, t := range tables {
+			if !t.noted() {
+				continue
+			}
+			name, of, keys := t.notes(), quote(t.name), t.keyNames()
+			into := ` INSERT INTO ` + quote(name) + `(` + quoteAll(keys) + `) `
+			texts = append(texts,
+				`CREATE TABLE `+quote(name)+`(move_note INTEGER PRIMARY KEY AUTOINCREMENT, `+quoteAll(keys)+`)`,
+				`CREATE TRIGGER `+quote(name+"_insert")+` AFTER INSERT ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`); END`,
+				`CREATE TRIGGER `+quote(name+"_update")+` AFTER UPDATE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`);`+
+					into+`SELECT `+prefixed("OLD.", keys)+` WHERE (`+prefixed("OLD.", keys)+`) IS NOT (`+prefixed("NEW.", keys)+`); END`,
+				`CREATE TRIGGER `+quote(name+"_delete")+` AFTER DELETE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("OLD.", keys)+`); END`)
+		}
+		for _, text := range texts {
+			if err := s.exec(ctx, text); err != nil {
+				return fmt.Errorf("%.80s: %w", text, err)
+			}
+		}
+		return errors.Join(writeState(ctx, s, stateID, id), writeState(ctx, s, stateTo, to))
+	})
+}
+
+func (s *sqlite) forget(ctx context.Context, t *table, numbers []int64) error {
+	list, err := json.Marshal(numbers)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, `DELETE FROM `+quote(t.notes())+` WHERE move_note IN (SELECT value FROM json_each($1))`, string(list))
+}
+
+func (s *sqlite) fence(ctx context.Context, tables []*table, message string) error {
+	return s.change(ctx, func() error {
+		for _, t := range tables {
+			for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
+				if err := s.exec(ctx, `CREATE TRIGGER IF NOT EXISTS `+quote(t.notes()+"_no_"+strings.ToLower(what))+` BEFORE `+what+` ON `+quote(t.name)+
+					` BEGIN SELECT RAISE(ABORT, `+literal(message)+`); END`); err != nil {
+					return err
+				}
+			}
+		}
+		return s.exec(ctx, `INSERT INTO setting(name, value) VALUES ('`+movedSetting+`', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, message)
+	})
+}
+
+func (s *sqlite) release(ctx context.Context) error {
+	return s.change(ctx, func() error {
+		var drop []string
+		for _, kind := range []string{"trigger", "table"} { // a table takes its triggers along, not those that write it
+			err := s.query(ctx, `SELECT name FROM sqlite_schema WHERE type = $1 AND name GLOB '`+prefix+`*'`, []any{kind}, func(row []any) error {
+				name, _ := row[0].(string)
+				drop = append(drop, `DROP `+strings.ToUpper(kind)+` `+quote(name))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for _, text := range append(drop, `DELETE FROM setting WHERE name = '`+movedSetting+`'`) {
+			if err := s.exec(ctx, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *sqlite) prepare(ctx context.Context) error {
+	begun, err := hasState(ctx, s)
+	if err != nil {
+		return err
+	}
+	if !begun {
+		if err := s.change(ctx, func() error { return s.leaveOut(ctx) }); err != nil {
+			return err
+		}
+	}
+	return s.query(ctx, `SELECT project_id, day FROM id_filter_day`, nil, func(row []any) error {
+		s.filters[[2]int64{row[0].(int64), row[1].(int64)}] = true
+		return nil
+	})
+}
+
+func (s *sqlite) leaveOut(ctx context.Context) error {
+	var drop, later []string
+	err := s.query(ctx, `SELECT type, name, sql FROM sqlite_schema
+		WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name <> 'goose_db_version' AND name NOT IN ('event_key', 'session_key') ORDER BY type, rowid`, nil,
+		func(row []any) error {
+			drop, later = append(drop, fmt.Sprintf("DROP %s %s", row[0], quote(row[1].(string)))), append(later, row[2].(string))
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(later)
+	if err != nil {
+		return err
+	}
+	for _, text := range append(drop, `CREATE TABLE `+stateTable+`(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`) {
+		if err := s.exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return writeState(ctx, s, stateLater, string(text))
+}
+
+func (s *sqlite) ready(context.Context, []int64) error { return nil }
+
+// remove leaves sessions where they are until their events are gone: these name the number of the row.
+func (s *sqlite) remove(ctx context.Context, t *table, keys [][]any) error {
+	text := `DELETE FROM ` + quote(t.name) + ` AS t WHERE ` + s.isKey(t)
+	for _, key := range keys {
+		if err := s.exec(ctx, text, key...); err != nil {
+			return err
+		}
+		if t.name == eventTable {
+			// The key's columns are those of far_event.
+			if err := s.exec(ctx, `DELETE FROM far_event AS t WHERE `+s.isKey(t), key...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sqlite) insert(ctx context.Context, t *table, rows [][]any) error {
+	st, err := s.statement(ctx, t)
+	if err != nil {
+		return err
+	}
+	project, day, id, session := t.index("project_id"), t.index("day"), t.index("event_id"), t.index("session_id")
+	for _, row := range rows {
+		args := row
+		switch t.name {
+		case chunkTable:
+			args = slices.Delete(slices.Clone(row), day, day+1)
+		case eventTable:
+			args = append(slices.Clone(row), row[project])
+			if err := s.place(ctx, row[project].(int64), row[day].(int64), row[id]); err != nil {
+				return err
+			}
+		}
+		if _, err := st.ExecContext(ctx, args...); err != nil {
+			if t.name == eventTable {
+				err = fmt.Errorf("event %x of session %x: %w", row[id], row[session], err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// place lists an event where the server looks for it by its id: around the present a day has a filter, other events are listed by id.
+func (s *sqlite) place(ctx context.Context, project, day int64, id any) error {
+	k := [2]int64{project, day}
+	if s.filters[k] {
+		return nil
+	}
+	if today := time.Now().Unix() / 86400; day < today-nearDays || day > today+1 {
+		return s.exec(ctx, `INSERT INTO far_event(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id, day)
+	}
+	s.filters[k] = true
+	return s.exec(ctx, `INSERT INTO id_filter_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day)
+}
+
+// nearDays is how many days before today have filters. Later the server lists their events by id.
+const nearDays = 31
+
+func (s *sqlite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
+	if st := s.inserts[t.name]; st != nil {
+		return st, nil
+	}
+	var names, values, sets []string
+	n := 0
+	for _, c := range t.columns {
+		if t.name == chunkTable && c.name == "day" {
+			continue
+		}
+		n++
+		name, value := quote(c.name), fmt.Sprintf("$%d", n)
+		switch {
+		case t.name == eventTable && c.name == "session_id":
+			name, value = "session_rowid", fmt.Sprintf("(SELECT session_rowid FROM session WHERE project_id = $%d AND session_id = $%d)", len(t.columns)+1, n)
+		case t.name == unpackedTable && c.name == "session":
+			value = fmt.Sprintf("(SELECT session_rowid FROM session WHERE project_id = $%d AND session_id = $%d)", t.index("project_id")+1, n)
+		}
+		names, values, sets = append(names, name), append(values, value), append(sets, name+" = excluded."+name)
+	}
+	text := `INSERT INTO ` + quote(t.name) + `(` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(values, ", ") + `)`
+	if t.name == sessionTable { // a row keeps its number
+		text += ` ON CONFLICT (project_id, session_id) DO UPDATE SET ` + strings.Join(sets, ", ")
+	}
+	st, err := s.conn.PrepareContext(ctx, text)
+	if err == nil {
+		s.inserts[t.name] = st
+	}
+	return st, err
+}
+
+func (s *sqlite) complete(ctx context.Context) error { return completeBy(ctx, s, s.change) }
+
+func (s *sqlite) finish(ctx context.Context, _ []*table) error {
+	for _, text := range []string{`ANALYZE`, `DROP TABLE ` + stateTable} {
+		if err := s.exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	for _, st := range s.inserts {
+		_ = st.Close()
+	}
+	s.inserts = nil
+	err := s.conn.Close()
+	s.conn = nil
+	if err != nil {
+		return err
+	}
+	return s.file.Finish()
+}

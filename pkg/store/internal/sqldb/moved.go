@@ -1,0 +1,30 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+const (
+	// MovePrefix begins the names of tables, triggers and functions that a move makes. They belong to no backup.
+	MovePrefix = "spangrove_move"
+	// MovedSetting is the row of table setting that says where a store has moved.
+	MovedSetting = "moved_to"
+	// MovedText begins what the database answers to changes of a store that has moved.
+	MovedText = "this store has moved to "
+	// MovedCode is the SQLSTATE of that answer, where there is one.
+	MovedCode = "SGMVD"
+)
+
+// refuseMoved returns an error for a store that has moved.
+func refuseMoved(ctx context.Context, c Conn) error {
+	var to string
+	if ok, err := One(ctx, c, `SELECT value FROM setting WHERE name = $1`, []any{MovedSetting}, &to); err != nil || !ok {
+		return err
+	}
+	return fmt.Errorf("%s: configure the server to use it; spangrove move --abandon opens the old one again, without what was stored since", to)
+}
+
+// isMoved reports whether an error is the answer of a store that has moved.
+func isMoved(err error) bool { return strings.Contains(err.Error(), MovedText) }

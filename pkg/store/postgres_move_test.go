@@ -1,0 +1,46 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// TestPostgresMoveToPostgres moves a schema into another one, where partitions and sequences are made anew.
+func TestPostgresMoveToPostgres(t *testing.T) {
+	t.Parallel()
+	from, to := newPostgresPlace(t), newPostgresPlace(t)
+	s := from.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []uuid.UUID
+	put := func(s *store.Store, day int) {
+		t.Helper()
+		at := time.Now().AddDate(0, 0, -day)
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Inputs: []byte(`{"q":"text"}`), Start: float64(at.UnixMilli())}}
+		e.Complete(at)
+		puts(t, s, p.ID)(event.Batch{Events: []event.Incoming{e}})
+		ids = append(ids, e.ID)
+	}
+	for _, day := range []int{0, 40, 80, 400, 3000} {
+		put(s, day)
+	}
+	r, err := store.MovePostgres(t.Context(), from.dsn, to.dsn, store.MoveOptions{})
+	if err != nil || !r.Moved || len(r.Days) != 5 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	s = to.Open(t, store.Options{})
+	put(s, 0)
+	put(s, 120)
+	for _, id := range ids {
+		if e, err := s.Event(t.Context(), p.ID, id); err != nil || string(e.Inputs) != `{"q":"text"}` {
+			t.Errorf("%s: %v, %v", id, e, err)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+var moveTests = []test{
+	{"Move/the other database answers as the original did, and back", moveAnswers},
+	{"Move/while others write, with nothing lost that was acknowledged", moveWhileWriting},
+	{"Move/interrupted again and again, and gone on with", moveInterrupted},
+	{"Move/compared before the switch, and abandoned", moveAbandoned},
+	{"Move/refusals", moveRefusals},
+}
+
+// moved moves the env's place to one of the other database.
+func (e *env) moved(o store.MoveOptions) (*env, *store.MoveReport) {
+	e.Helper()
+	to := e.place.Other(e.T)
+	r, err := e.place.Move(e.ctx, to, o)
+	e.ok(err)
+	return &env{T: e.T, ctx: e.ctx, place: to}, r
+}
+
+func moveAnswers(e *env) {
+	doctorFill(e)
+	original := e.answers()
+	c, r := e.moved(store.MoveOptions{})
+	if !r.Moved || r.Events == 0 || len(r.Days) == 0 || len(r.Tables) == 0 {
+		e.Errorf("report: %+v", r)
+	}
+	if d := cmp.Diff(original, c.answers()); d != "" {
+		e.Errorf("answers (-original +moved):\n%s", d)
+	}
+	c.wantFound("a store that was moved")
+	if err := e.place.TryOpen(e.ctx); err == nil || !strings.Contains(err.Error(), "has moved to") {
+		e.Errorf("the old store can be opened: %v", err)
+	}
+	c.open(optionsUnpacked)
+	c.put(start("after", "stored in the moved store alone", 200, 210), step("after", "a", 201))
+	c.ok(c.s.DeleteSession(c.ctx, c.project, id("after")))
+	c.put(start("stays", "stored in the moved store alone", 200, 210), step("stays", "b", 201))
+	c.ok(c.s.Seal(c.ctx))
+	c.ok(c.s.Pack(c.ctx))
+	c.ok(c.s.Close(c.ctx))
+	c.wantFound("a moved store that events were stored in")
+	there := c.answers()
+	back, _ := c.moved(store.MoveOptions{})
+	if d := cmp.Diff(there, back.answers()); d != "" {
+		e.Errorf("answers (-moved +back):\n%s", d)
+	}
+	back.wantFound("a store that was moved back")
+}
+
+// tryPut stores events unless it cannot.
+func (e *env) tryPut(events ...event.Incoming) error {
+	return e.s.Put(e.ctx, e.project, event.Batch{Events: events})
+}
+
+func moveWhileWriting(e *env) {
+	e.fillBackup("before", 300)
+	e.ok(e.s.Pack(e.ctx))
+	var mu sync.Mutex
+	kept := map[string]bool{}
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for w := range 3 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(w), 1))
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("w%d %d", w, i)
+				err := e.tryPut(start(name, name, float64(i), float64(i)+10), step(name, name+" step", float64(i)+1))
+				if err == nil {
+					mu.Lock()
+					kept[name] = true
+					mu.Unlock()
+					if rnd.IntN(4) == 0 {
+						// A deletion that fails leaves open whether it was done.
+						mu.Lock()
+						delete(kept, name)
+						mu.Unlock()
+						err = e.s.DeleteSession(e.ctx, e.project, id(name))
+					}
+				}
+				if err != nil {
+					if k := fault.Of(err); k != fault.Unavailable {
+						e.Errorf("what a writer is told: %v", err)
+					}
+					return // it has moved
+				}
+			}
+		})
+	}
+	c, r := e.moved(store.MoveOptions{})
+	close(stop)
+	wg.Wait()
+	if len(kept) == 0 || r.Later == 0 {
+		e.Errorf("%d sessions stored, %d rows compared by themselves: nobody wrote", len(kept), r.Later)
+	}
+	if err := e.tryPut(start("late", "late", 0, 1)); fault.Of(err) != fault.Unavailable {
+		e.Errorf("what the old store answers: %v", err)
+	}
+	e.ok(e.s.Close(e.ctx))
+	c.open(optionsUnpacked)
+	for name := range kept {
+		if _, err := c.s.Event(c.ctx, c.project, id(name+" step")); err != nil {
+			e.Errorf("%s was acknowledged and is not there: %v", name, err)
+		}
+	}
+	c.ok(c.s.Seal(c.ctx))
+	c.ok(c.s.Close(c.ctx))
+	c.wantFound("a store that moved while others wrote")
+}
+
+func moveInterrupted(e *env) {
+	e.fillBackup("kept", 1500)
+	r := newRandomEvents(e, 7, 5)
+	to := e.place.Other(e.T)
+	tries := 0
+	for stop := int64(1); ; stop += 3 {
+		r.change()
+		ctx, cancel := context.WithCancel(e.ctx)
+		var told int64
+		_, err := e.place.Move(ctx, to, store.MoveOptions{Progress: func(string, int64, int64) {
+			if told++; told > stop {
+				cancel()
+			}
+		}})
+		cancel()
+		if err == nil {
+			break
+		}
+		if told <= stop {
+			e.Fatalf("try %d: %v", tries, err)
+		}
+		tries++
+		if to.Shared() { // else there is nothing yet, and what is opened is a new store
+			if err := to.TryOpen(e.ctx); err == nil {
+				e.Fatal("a store that is not finished can be opened")
+			}
+		}
+	}
+	if tries < 3 {
+		e.Errorf("interrupted %d times", tries)
+	}
+	e.ok(e.s.Close(e.ctx))
+	e.ok(e.place.AbandonMove(e.ctx)) // to ask the original as well
+	c := &env{T: e.T, ctx: e.ctx, place: to}
+	if d := cmp.Diff(e.answers(), c.answers()); d != "" {
+		e.Errorf("answers (-original +moved):\n%s", d)
+	}
+	c.wantFound("a store whose move was interrupted")
+}
+
+func moveAbandoned(e *env) {
+	e.fillBackup("kept", 20)
+	to := e.place.Other(e.T)
+	r, err := e.place.Move(e.ctx, to, store.MoveOptions{Stay: true})
+	e.ok(err)
+	if r.Moved || r.Events != 40 {
+		e.Errorf("report: %+v", r)
+	}
+	e.fillBackup("later", 5)
+	if _, err := e.place.Move(e.ctx, e.place.Other(e.T), store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "has begun") {
+		e.Errorf("a second move to somewhere else: %v", err)
+	}
+	e.ok(e.place.AbandonMove(e.ctx))
+	if _, err := e.place.Move(e.ctx, to, store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "abandoned") {
+		e.Errorf("a move that was abandoned goes on: %v", err)
+	}
+	e.fillBackup("after", 5)
+	c, _ := e.moved(store.MoveOptions{})
+	e.ok(e.s.Close(e.ctx))
+	c.open(optionsUnpacked)
+	if _, err := c.s.Event(c.ctx, c.project, id("after 4 step")); err != nil {
+		e.Error(err)
+	}
+}
+
+func moveRefusals(e *env) {
+	e.fillBackup("kept", 2)
+	used := e.place.Other(e.T)
+	e.ok(used.TryOpen(e.ctx))
+	if _, err := e.place.Move(e.ctx, used, store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "has ") {
+		e.Errorf("a move to a store that is there: %v", err)
+	}
+	e.put(start("still", "stored", 1, 2))
+}
