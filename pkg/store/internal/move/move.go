@@ -141,6 +141,9 @@ func (m *mover) begin(ctx context.Context) error {
 		return errors.New("the store was written by another version of spangrove: start this version's server on it first")
 	}
 	if err := m.dst.prepare(ctx); err != nil {
+		if n, e := number(ctx, m.src, `SELECT count(*) FROM `+settingTable+` WHERE name = '`+movedSetting+`'`); e == nil && n > 0 {
+			err = fmt.Errorf("this store refuses changes, since it has moved: %w", err)
+		}
 		return err
 	}
 	lister, ok := m.src.(*postgres)

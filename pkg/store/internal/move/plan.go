@@ -21,8 +21,8 @@ type Plan struct {
 const (
 	sampleWindows = 10
 	// perRead is how many times as long as reading all events once a move takes: they are read, stored and indexed, and both stores are read again.
-	// It was measured between 4 and 8 on one machine with both databases, from 100,000 to 1,000,000 events.
-	perRead = 6
+	// So it was measured for 600,000 small events from SQLite to PostgreSQL on one machine of two cores, with writers; others may differ by several times.
+	perRead = 20
 )
 
 // Foresee looks at a store without changing it. to names the new place.
