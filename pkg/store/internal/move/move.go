@@ -61,12 +61,14 @@ type DayReport struct {
 }
 
 const (
-	pageRows    = 1000
-	roundNotes  = 2000 // of a table, while there are no unique indexes but those of keys
-	fewNotes    = 500
-	chunkGroup  = 16
-	chunkBytes  = 8 << 20
-	rememberMax = 100_000
+	pageRows     = 1000    // that are read and stored together
+	roundNotes   = 2000    // of each table in a round, as long as there are no unique indexes but those of keys
+	fewNotes     = 500     // of all tables in a round, from which on the next step is taken
+	followRounds = 10_000  // before the comparison, and
+	turnRounds   = 20      // before the switch, whatever is left
+	chunkGroup   = 16      // chunks that are read together
+	chunkBytes   = 8 << 20 // of chunks in memory, but for those of one group
+	rememberMax  = 100_000 // ids of chunks that were just stored
 )
 
 type mover struct {
@@ -95,12 +97,12 @@ func Run(ctx context.Context, src Source, dst Target, o Options) (_ *Report, err
 	if err := m.copyAll(ctx); err != nil {
 		return nil, err
 	}
+	if err := m.follow(ctx); err != nil {
+		return nil, err
+	}
 	m.o.Progress("make indexes", 0, 0)
 	if err := dst.complete(ctx); err != nil {
 		return nil, fmt.Errorf("make indexes: %w", err)
-	}
-	if err := m.follow(ctx); err != nil {
-		return nil, err
 	}
 	if err := m.compare(ctx); err != nil {
 		return nil, err
@@ -226,7 +228,7 @@ func (m *mover) copyAll(ctx context.Context) error {
 }
 
 func (m *mover) copyTable(ctx context.Context, t *table) error {
-	text, err := readState(ctx, m.dst, stateTable_+t.name)
+	text, err := readState(ctx, m.dst, stateCopied+t.name)
 	if err != nil || text == copied {
 		return err
 	}
@@ -250,7 +252,7 @@ func (m *mover) copyTable(ctx context.Context, t *table) error {
 			if err := m.dst.insert(ctx, t, rows); err != nil {
 				return err
 			}
-			return writeState(ctx, m.dst, stateTable_+t.name, text)
+			return writeState(ctx, m.dst, stateCopied+t.name, text)
 		})
 		if err != nil {
 			return err
@@ -263,7 +265,7 @@ func (m *mover) copyTable(ctx context.Context, t *table) error {
 
 // copyEvents copies events in the order in which they came, each page with its payloads.
 func (m *mover) copyEvents(ctx context.Context) error {
-	text, err := readState(ctx, m.dst, stateTable_+eventTable)
+	text, err := readState(ctx, m.dst, stateCopied+eventTable)
 	if err != nil || text == copied {
 		return err
 	}
@@ -290,14 +292,14 @@ func (m *mover) copyEvents(ctx context.Context) error {
 				if err := m.putEvents(ctx, rows); err != nil {
 					return err
 				}
-				return writeState(ctx, m.dst, stateTable_+eventTable, strconv.FormatInt(first+pageRows, 10))
+				return writeState(ctx, m.dst, stateCopied+eventTable, strconv.FormatInt(first+pageRows, 10))
 			})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return writeState(ctx, m.dst, stateTable_+eventTable, copied)
+	return writeState(ctx, m.dst, stateCopied+eventTable, copied)
 }
 
 func (m *mover) daysOf(rows [][]any) (days []int64) {
@@ -409,18 +411,19 @@ func (m *mover) putChunks(ctx context.Context, days map[int64]int64, sent map[in
 	return nil
 }
 
-// follow runs rounds until little has changed since the last one.
+// follow runs rounds until little has changed since the last one. Where writers are as fast, the comparison and the switch take what is left.
 func (m *mover) follow(ctx context.Context) error {
-	for {
+	for range followRounds {
 		n, err := m.round(ctx, roundNotes, false, nil)
 		if err != nil {
 			return fmt.Errorf("follow changes: %w", err)
 		}
 		m.o.Progress("follow changes", int64(n), 0)
 		if n < fewNotes {
-			return nil
+			break
 		}
 	}
+	return nil
 }
 
 // round stores what has changed. limit is how many notes of a table it takes, 0 for all. If check is set, what was stored is read and compared. within
@@ -660,7 +663,7 @@ func (r *Report) describe(s *sums) {
 
 // turn makes the source refuse changes, stores the last of them, and makes the target a store that servers open.
 func (m *mover) turn(ctx context.Context) error {
-	for tries := 0; tries < 20; tries++ { // the fewer are left, the shorter is the time in which nobody can write
+	for range turnRounds { // the fewer are left, the shorter is the time in which nobody can write
 		n, err := m.round(ctx, 0, true, nil)
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ const (
 	stateLater    = "later"    // in the target: statements that make the indexes left out
 	stateComplete = "complete" // in the target: the indexes are made
 	stateLast     = "last"     // in the target: the last place of an event when changes began to be noted
-	stateTable_   = "table "   // in the target, with a name: how far a table is copied
+	stateCopied   = "table "   // in the target, with a name: how far a table is copied
 	copied        = "all"
 )
 
