@@ -55,6 +55,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	$PLACE_FLAG $PLACE                      how spangrove doctor is told where the server's data is
 //	$COPY                                   how spangrove upgrade is told where a copy of it may go
 //	$NEW                                    such a place with nothing in it, which $PLACE_FLAG may name
+//	[postgres] $EMPTY                       an empty schema of PostgreSQL, for one script, where there is PostgreSQL
 //	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
@@ -72,7 +73,7 @@ func runScripts(t *testing.T, dsn string) {
 	data := t.TempDir()
 	place := []string{"PLACE_FLAG=--data", "PLACE=" + data, "COPY=--work=" + t.TempDir(), "NEW=" + filepath.Join(t.TempDir(), "new")}
 	if dsn != "" {
-		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn, "COPY=--scratch=" + harness.PostgresDSN(t), "NEW=" + harness.PostgresDSN(t)}
+		place = []string{"PLACE_FLAG=--dsn", "PLACE=" + dsn, "COPY=--scratch=" + harness.PostgresDSN(t), "NEW=" + harness.PostgresDSN(t), "EMPTY=" + harness.PostgresDSN(t)}
 	}
 	server := startProcess(t, "SPANGROVE_DATA_DIR="+data, "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)
@@ -85,6 +86,12 @@ func runScripts(t *testing.T, dsn string) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(name string) (bool, error) {
+			if name != "postgres" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return dsn != "", nil
+		},
 		Setup: func(env *testscript.Env) error {
 			name := filepath.Base(env.WorkDir)
 			var project struct{ ID string }

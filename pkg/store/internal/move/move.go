@@ -78,7 +78,6 @@ type mover struct {
 	event, chunk, session, unpacked *table
 
 	rows   bool           // the target's events name sessions by rows: SQLite
-	days   bool           // chunks have days in the source: PostgreSQL
 	sent   map[int64]bool // chunks that the first copy has stored lately
 	o      Options
 	report *Report
@@ -122,7 +121,7 @@ func Abandon(ctx context.Context, src Source) error { return src.release(ctx) }
 // hasState reports whether a database takes part in a move.
 func hasState(ctx context.Context, d database) (bool, error) {
 	text := `SELECT count(*) FROM sqlite_schema WHERE name = $1`
-	if _, ok := d.(*postgres); ok {
+	if _, ok := d.(*Postgres); ok {
 		text = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = $1`
 	}
 	n, err := number(ctx, d, text, stateTable)
@@ -148,13 +147,13 @@ func (m *mover) begin(ctx context.Context) error {
 		}
 		return err
 	}
-	lister, ok := m.src.(*postgres)
-	if m.days = ok; !ok {
-		if lister, ok = m.dst.(*postgres); !ok {
+	lister, ok := m.src.(*Postgres)
+	if !ok {
+		if lister, ok = m.dst.(*Postgres); !ok {
 			return errors.New("one of the two databases must be PostgreSQL; a data directory is copied by spangrove backup and restore")
 		}
 	}
-	_, m.rows = m.dst.(*sqlite)
+	_, m.rows = m.dst.(*SQLite)
 	if m.tables, err = lister.tables(ctx); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func Foresee(ctx context.Context, src Source, to string) (*Plan, error) {
 		}
 	}
 	size := `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`
-	if _, ok := src.(*postgres); ok {
+	if _, ok := src.(*Postgres); ok {
 		size = `SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`
 	}
 	var first, last int64

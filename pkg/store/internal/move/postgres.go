@@ -14,16 +14,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// postgres is a schema of PostgreSQL as source or as target.
-type postgres struct {
+// Postgres is a schema of PostgreSQL as source or as target.
+type Postgres struct {
 	conn    *pgx.Conn
 	archive int64          // days before it share partitions
 	made    map[int64]bool // partitions, by their first day
 }
 
 // OpenPostgres connects to a database.
-func OpenPostgres(ctx context.Context, dsn string) (_ *postgres, err error) { //nolint:revive // callers know it as Source or Target
-	p := &postgres{made: map[int64]bool{}}
+func OpenPostgres(ctx context.Context, dsn string) (_ *Postgres, err error) {
+	p := &Postgres{made: map[int64]bool{}}
 	if p.conn, err = sqldb.ConnectPostgres(ctx, dsn); err != nil {
 		return nil, err
 	}
@@ -36,14 +36,14 @@ func OpenPostgres(ctx context.Context, dsn string) (_ *postgres, err error) { //
 	return p, nil
 }
 
-func (p *postgres) Close(ctx context.Context) error { return p.conn.Close(context.WithoutCancel(ctx)) }
+func (p *Postgres) Close(ctx context.Context) error { return p.conn.Close(context.WithoutCancel(ctx)) }
 
-func (p *postgres) describe() string {
+func (p *Postgres) describe() string {
 	c := p.conn.Config()
 	return fmt.Sprintf("PostgreSQL at %s, database %s", c.Host, c.Database)
 }
 
-func (p *postgres) query(ctx context.Context, text string, args []any, f func(row []any) error) error {
+func (p *Postgres) query(ctx context.Context, text string, args []any, f func(row []any) error) error {
 	rows, err := p.conn.Query(ctx, text, args...)
 	if err != nil {
 		return err
@@ -61,20 +61,20 @@ func (p *postgres) query(ctx context.Context, text string, args []any, f func(ro
 	return rows.Err()
 }
 
-func (p *postgres) exec(ctx context.Context, text string, args ...any) error {
+func (p *Postgres) exec(ctx context.Context, text string, args ...any) error {
 	_, err := p.conn.Exec(ctx, text, args...)
 	return err
 }
 
-func (p *postgres) snapshot(ctx context.Context, f func() error) error {
+func (p *Postgres) snapshot(ctx context.Context, f func() error) error {
 	return p.within(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, f)
 }
 
-func (p *postgres) change(ctx context.Context, f func() error) error {
+func (p *Postgres) change(ctx context.Context, f func() error) error {
 	return p.within(ctx, `BEGIN`, f)
 }
 
-func (p *postgres) within(ctx context.Context, begin string, f func() error) (err error) {
+func (p *Postgres) within(ctx context.Context, begin string, f func() error) (err error) {
 	if _, err := p.conn.Exec(ctx, begin); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (p *postgres) within(ctx context.Context, begin string, f func() error) (er
 	return err
 }
 
-func (p *postgres) selects(t *table) (columns, from string) {
+func (p *Postgres) selects(t *table) (columns, from string) {
 	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		name := "t." + quote(c.name)
@@ -109,7 +109,7 @@ func (p *postgres) selects(t *table) (columns, from string) {
 	return strings.Join(list, ", "), quote(t.name) + " AS t"
 }
 
-func (p *postgres) compare(c column, placeholder int) (name, argument string) {
+func (p *Postgres) compare(c column, placeholder int) (name, argument string) {
 	name, argument = "t."+quote(c.name), fmt.Sprintf("$%d::%s", placeholder, c.kind)
 	if c.kind == "text" {
 		name, argument = name+` COLLATE "C"`, argument+` COLLATE "C"`
@@ -117,7 +117,7 @@ func (p *postgres) compare(c column, placeholder int) (name, argument string) {
 	return name, argument
 }
 
-func (p *postgres) argument(c column, v any) any {
+func (p *Postgres) argument(c column, v any) any {
 	switch v := v.(type) {
 	case []byte:
 		if c.kind == "uuid" && len(v) == 16 {
@@ -136,7 +136,7 @@ func (p *postgres) argument(c column, v any) any {
 }
 
 // keyArrays returns a table of keys, k, and the condition that t has one of them.
-func (p *postgres) keyArrays(t *table, keys [][]any) (from, cond string, args []any) {
+func (p *Postgres) keyArrays(t *table, keys [][]any) (from, cond string, args []any) {
 	var arrays, names, conds []string
 	for i, k := range t.key {
 		c := t.columns[k]
@@ -171,7 +171,7 @@ func (p *postgres) keyArrays(t *table, keys [][]any) (from, cond string, args []
 	return `unnest(` + strings.Join(arrays, ", ") + `) AS k(` + strings.Join(names, ", ") + `)`, strings.Join(conds, " AND "), args
 }
 
-func (p *postgres) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
+func (p *Postgres) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (p *postgres) byKeys(ctx context.Context, t *table, keys [][]any, f func(ro
 	return p.query(ctx, `SELECT `+columns+` FROM `+list+` JOIN `+from+` ON `+cond, args, f)
 }
 
-func (p *postgres) migrations(ctx context.Context) (list []int64, err error) {
+func (p *Postgres) migrations(ctx context.Context) (list []int64, err error) {
 	there, err := number(ctx, p, `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = 'goose_db_version'`)
 	if err != nil || there == 0 {
 		return nil, err
@@ -193,7 +193,7 @@ func (p *postgres) migrations(ctx context.Context) (list []int64, err error) {
 }
 
 // tables lists what moves.
-func (p *postgres) tables(ctx context.Context) (list []*table, err error) {
+func (p *Postgres) tables(ctx context.Context) (list []*table, err error) {
 	err = p.query(ctx, `SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL), coalesce(a.attnum = ANY((
 			SELECT i.indkey::int2[] FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique AND i.indpred IS NULL ORDER BY i.indisprimary DESC, i.indexrelid LIMIT 1)::int2[]), false)::int::bigint
 		FROM pg_class AS c
@@ -220,7 +220,7 @@ func (p *postgres) tables(ctx context.Context) (list []*table, err error) {
 }
 
 // capture implements Source. To make a trigger waits for those who write the table, and the next ones wait for it: not for long.
-func (p *postgres) capture(ctx context.Context, tables []*table, id, to string) error {
+func (p *Postgres) capture(ctx context.Context, tables []*table, id, to string) error {
 	return p.lockedAll(ctx, tables, func() error {
 		texts := []string{`CREATE TABLE ` + stateTable + `(name text PRIMARY KEY, value text NOT NULL)`}
 		for _, t := range tables {
@@ -254,7 +254,7 @@ func (p *postgres) capture(ctx context.Context, tables []*table, id, to string) 
 const lockWait = "2s"
 
 // lockedAll runs a transaction in which nobody else writes any of the tables.
-func (p *postgres) lockedAll(ctx context.Context, tables []*table, f func() error) error {
+func (p *Postgres) lockedAll(ctx context.Context, tables []*table, f func() error) error {
 	names := make([]string, len(tables))
 	for i, t := range tables {
 		names[i] = t.name
@@ -277,11 +277,11 @@ func (p *postgres) lockedAll(ctx context.Context, tables []*table, f func() erro
 	}
 }
 
-func (p *postgres) forget(ctx context.Context, t *table, numbers []int64) error {
+func (p *Postgres) forget(ctx context.Context, t *table, numbers []int64) error {
 	return p.exec(ctx, `DELETE FROM `+quote(t.notes())+` WHERE move_note = ANY($1)`, numbers)
 }
 
-func (p *postgres) fence(ctx context.Context, tables []*table, message string) error {
+func (p *Postgres) fence(ctx context.Context, tables []*table, message string) error {
 	return p.lockedAll(ctx, tables, func() error {
 		if err := p.exec(ctx, `CREATE OR REPLACE FUNCTION `+prefix+`() RETURNS trigger LANGUAGE plpgsql AS $$
 			BEGIN
@@ -299,7 +299,7 @@ func (p *postgres) fence(ctx context.Context, tables []*table, message string) e
 }
 
 // release drops everything by its name; triggers go with their functions.
-func (p *postgres) release(ctx context.Context) error {
+func (p *Postgres) release(ctx context.Context) error {
 	list, err := p.tables(ctx)
 	if err != nil {
 		return err
@@ -318,7 +318,7 @@ func (p *postgres) release(ctx context.Context) error {
 	})
 }
 
-func (p *postgres) prepare(ctx context.Context) error {
+func (p *Postgres) prepare(ctx context.Context) error {
 	begun, err := hasState(ctx, p)
 	if err != nil {
 		return err
@@ -358,7 +358,7 @@ func (p *postgres) prepare(ctx context.Context) error {
 }
 
 // leaveOut drops what is made faster after all rows: indexes but those of keys, and references to other tables.
-func (p *postgres) leaveOut(ctx context.Context) error {
+func (p *Postgres) leaveOut(ctx context.Context) error {
 	var drop, later []string
 	err := p.query(ctx, `SELECT 'DROP INDEX ' || quote_ident(x.relname), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
 		FROM pg_index AS i
@@ -391,7 +391,7 @@ func (p *postgres) leaveOut(ctx context.Context) error {
 }
 
 // ready makes partitions.
-func (p *postgres) ready(ctx context.Context, days []int64) error {
+func (p *Postgres) ready(ctx context.Context, days []int64) error {
 	for _, day := range days {
 		first := day / sqldb.PartitionDays * sqldb.PartitionDays
 		if day < p.archive || p.made[first] {
@@ -407,7 +407,7 @@ func (p *postgres) ready(ctx context.Context, days []int64) error {
 	return nil
 }
 
-func (p *postgres) remove(ctx context.Context, t *table, keys [][]any) error {
+func (p *Postgres) remove(ctx context.Context, t *table, keys [][]any) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -415,7 +415,7 @@ func (p *postgres) remove(ctx context.Context, t *table, keys [][]any) error {
 	return p.exec(ctx, `DELETE FROM `+quote(t.name)+` AS t USING `+list+` WHERE `+cond, args...)
 }
 
-func (p *postgres) insert(ctx context.Context, t *table, rows [][]any) error {
+func (p *Postgres) insert(ctx context.Context, t *table, rows [][]any) error {
 	_, err := p.conn.CopyFrom(ctx, pgx.Identifier{t.name}, t.names(), pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
 		row := make([]any, len(t.columns))
 		for n, c := range t.columns {
@@ -426,7 +426,7 @@ func (p *postgres) insert(ctx context.Context, t *table, rows [][]any) error {
 	return err
 }
 
-func (p *postgres) complete(ctx context.Context) error {
+func (p *Postgres) complete(ctx context.Context) error {
 	return completeBy(ctx, p, p.change)
 }
 
@@ -455,7 +455,7 @@ func completeBy(ctx context.Context, d database, change func(context.Context, fu
 }
 
 // finish sets the sequences behind the rows.
-func (p *postgres) finish(ctx context.Context, tables []*table) error {
+func (p *Postgres) finish(ctx context.Context, tables []*table) error {
 	if err := p.exec(ctx, `ANALYZE`); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// sqlite is the database of a data directory as source or as target.
-type sqlite struct {
+// SQLite is the database of a data directory as source or as target.
+type SQLite struct {
 	dir     string
 	db      *sql.DB
 	conn    *sql.Conn
@@ -24,7 +24,7 @@ type sqlite struct {
 }
 
 // OpenSQLite opens the database of a data directory that a server may use meanwhile.
-func OpenSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:revive // callers know it as Source
+func OpenSQLite(ctx context.Context, dir string) (*SQLite, error) {
 	db, err := sqldb.OpenSQLiteBeside(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func OpenSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:rev
 }
 
 // MakeSQLite makes the database of a data directory, which must have none, or goes on with making it.
-func MakeSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:revive // callers know it as Target
+func MakeSQLite(ctx context.Context, dir string) (*SQLite, error) {
 	file, err := sqldb.MakeSQLite(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -46,15 +46,15 @@ func MakeSQLite(ctx context.Context, dir string) (*sqlite, error) { //nolint:rev
 	return s, nil
 }
 
-func newSQLite(ctx context.Context, dir string, db *sql.DB) (*sqlite, error) {
+func newSQLite(ctx context.Context, dir string, db *sql.DB) (*SQLite, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &sqlite{dir: dir, db: db, conn: conn, inserts: map[string]*sql.Stmt{}, filters: map[[2]int64]bool{}}, nil
+	return &SQLite{dir: dir, db: db, conn: conn, inserts: map[string]*sql.Stmt{}, filters: map[[2]int64]bool{}}, nil
 }
 
-func (s *sqlite) Close(context.Context) error {
+func (s *SQLite) Close(context.Context) error {
 	var errs []error
 	for _, st := range s.inserts {
 		errs = append(errs, st.Close())
@@ -68,9 +68,9 @@ func (s *sqlite) Close(context.Context) error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-func (s *sqlite) describe() string { return "SQLite in " + s.dir }
+func (s *SQLite) describe() string { return "SQLite in " + s.dir }
 
-func (s *sqlite) query(ctx context.Context, text string, args []any, f func(row []any) error) (err error) {
+func (s *SQLite) query(ctx context.Context, text string, args []any, f func(row []any) error) (err error) {
 	rows, err := s.conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
@@ -96,18 +96,18 @@ func (s *sqlite) query(ctx context.Context, text string, args []any, f func(row 
 	return rows.Err()
 }
 
-func (s *sqlite) exec(ctx context.Context, text string, args ...any) error {
+func (s *SQLite) exec(ctx context.Context, text string, args ...any) error {
 	_, err := s.conn.ExecContext(ctx, text, args...)
 	return err
 }
 
-func (s *sqlite) snapshot(ctx context.Context, f func() error) error {
+func (s *SQLite) snapshot(ctx context.Context, f func() error) error {
 	return s.within(ctx, "BEGIN", f)
 }
 
 // change waits for the writer of a server by trying often: it goes from one transaction to the next within microseconds, and SQLite's own way to
 // wait, which tries ten times a second, might never find it between two.
-func (s *sqlite) change(ctx context.Context, f func() error) error {
+func (s *SQLite) change(ctx context.Context, f func() error) error {
 	if err := s.exec(ctx, "PRAGMA busy_timeout = 0"); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ const (
 	lockPause    = 50 * time.Microsecond
 )
 
-func (s *sqlite) within(ctx context.Context, begin string, f func() error) (err error) {
+func (s *SQLite) within(ctx context.Context, begin string, f func() error) (err error) {
 	if err := s.exec(ctx, begin); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *sqlite) within(ctx context.Context, begin string, f func() error) (err 
 	return s.exec(ctx, "COMMIT")
 }
 
-func (s *sqlite) selects(t *table) (columns, from string) {
+func (s *SQLite) selects(t *table) (columns, from string) {
 	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		list[i] = "t." + quote(c.name)
@@ -170,13 +170,13 @@ func (s *sqlite) selects(t *table) (columns, from string) {
 	return strings.Join(list, ", "), from
 }
 
-func (s *sqlite) compare(c column, placeholder int) (name, argument string) {
+func (s *SQLite) compare(c column, placeholder int) (name, argument string) {
 	return "t." + quote(c.name), fmt.Sprintf("$%d", placeholder)
 }
 
-func (s *sqlite) argument(_ column, v any) any { return v }
+func (s *SQLite) argument(_ column, v any) any { return v }
 
-func (s *sqlite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
+func (s *SQLite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
 	columns, from := s.selects(t)
 	text := `SELECT ` + columns + ` FROM ` + from + ` WHERE ` + s.isKey(t)
 	for _, key := range keys {
@@ -187,8 +187,8 @@ func (s *sqlite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row 
 	return nil
 }
 
-// isKey is the condition that a row has the key of the arguments. That of a session is found among the columns of its table, not of others.
-func (s *sqlite) isKey(t *table) string {
+// isKey is the condition that a row has the key of the arguments.
+func (s *SQLite) isKey(t *table) string {
 	list := make([]string, len(t.key))
 	for i, name := range t.keyNames() {
 		list[i] = fmt.Sprintf("t.%s = $%d", quote(name), i+1)
@@ -196,7 +196,7 @@ func (s *sqlite) isKey(t *table) string {
 	return strings.Join(list, " AND ")
 }
 
-func (s *sqlite) migrations(ctx context.Context) (list []int64, err error) {
+func (s *SQLite) migrations(ctx context.Context) (list []int64, err error) {
 	err = s.query(ctx, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY version_id`, nil, func(row []any) error {
 		list = append(list, row[0].(int64))
 		return nil
@@ -204,7 +204,7 @@ func (s *sqlite) migrations(ctx context.Context) (list []int64, err error) {
 	return list, err
 }
 
-func (s *sqlite) capture(ctx context.Context, tables []*table, id, to string) error {
+func (s *SQLite) capture(ctx context.Context, tables []*table, id, to string) error {
 	return s.change(ctx, func() error {
 		texts := []string{`CREATE TABLE ` + stateTable + `(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`}
 		for _, t := range tables {
@@ -229,7 +229,7 @@ func (s *sqlite) capture(ctx context.Context, tables []*table, id, to string) er
 	})
 }
 
-func (s *sqlite) forget(ctx context.Context, t *table, numbers []int64) error {
+func (s *SQLite) forget(ctx context.Context, t *table, numbers []int64) error {
 	list, err := json.Marshal(numbers)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *sqlite) forget(ctx context.Context, t *table, numbers []int64) error {
 	return s.exec(ctx, `DELETE FROM `+quote(t.notes())+` WHERE move_note IN (SELECT value FROM json_each($1))`, string(list))
 }
 
-func (s *sqlite) fence(ctx context.Context, tables []*table, message string) error {
+func (s *SQLite) fence(ctx context.Context, tables []*table, message string) error {
 	return s.change(ctx, func() error {
 		for _, t := range tables {
 			for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
@@ -251,7 +251,7 @@ func (s *sqlite) fence(ctx context.Context, tables []*table, message string) err
 	})
 }
 
-func (s *sqlite) release(ctx context.Context) error {
+func (s *SQLite) release(ctx context.Context) error {
 	return s.change(ctx, func() error {
 		var drop []string
 		for _, kind := range []string{"trigger", "table"} { // a table takes its triggers along, not those that write it
@@ -273,7 +273,7 @@ func (s *sqlite) release(ctx context.Context) error {
 	})
 }
 
-func (s *sqlite) prepare(ctx context.Context) error {
+func (s *SQLite) prepare(ctx context.Context) error {
 	begun, err := hasState(ctx, s)
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (s *sqlite) prepare(ctx context.Context) error {
 	})
 }
 
-func (s *sqlite) leaveOut(ctx context.Context) error {
+func (s *SQLite) leaveOut(ctx context.Context) error {
 	var drop, later []string
 	err := s.query(ctx, `SELECT type, name, sql FROM sqlite_schema
 		WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name <> 'goose_db_version' AND name NOT IN ('event_key', 'session_key') ORDER BY type, rowid`, nil,
@@ -312,10 +312,10 @@ func (s *sqlite) leaveOut(ctx context.Context) error {
 	return writeState(ctx, s, stateLater, string(text))
 }
 
-func (s *sqlite) ready(context.Context, []int64) error { return nil }
+func (s *SQLite) ready(context.Context, []int64) error { return nil }
 
 // remove leaves sessions where they are until their events are gone: these name the number of the row.
-func (s *sqlite) remove(ctx context.Context, t *table, keys [][]any) error {
+func (s *SQLite) remove(ctx context.Context, t *table, keys [][]any) error {
 	text := `DELETE FROM ` + quote(t.name) + ` AS t WHERE ` + s.isKey(t)
 	for _, key := range keys {
 		if err := s.exec(ctx, text, key...); err != nil {
@@ -331,7 +331,7 @@ func (s *sqlite) remove(ctx context.Context, t *table, keys [][]any) error {
 	return nil
 }
 
-func (s *sqlite) insert(ctx context.Context, t *table, rows [][]any) error {
+func (s *SQLite) insert(ctx context.Context, t *table, rows [][]any) error {
 	st, err := s.statement(ctx, t)
 	if err != nil {
 		return err
@@ -359,7 +359,7 @@ func (s *sqlite) insert(ctx context.Context, t *table, rows [][]any) error {
 }
 
 // place lists an event where the server looks for it by its id: around the present a day has a filter, other events are listed by id.
-func (s *sqlite) place(ctx context.Context, project, day int64, id any) error {
+func (s *SQLite) place(ctx context.Context, project, day int64, id any) error {
 	k := [2]int64{project, day}
 	if s.filters[k] {
 		return nil
@@ -374,7 +374,7 @@ func (s *sqlite) place(ctx context.Context, project, day int64, id any) error {
 // nearDays is how many days before today have filters. Later the server lists their events by id.
 const nearDays = 31
 
-func (s *sqlite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
+func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 	if st := s.inserts[t.name]; st != nil {
 		return st, nil
 	}
@@ -405,9 +405,9 @@ func (s *sqlite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 	return st, err
 }
 
-func (s *sqlite) complete(ctx context.Context) error { return completeBy(ctx, s, s.change) }
+func (s *SQLite) complete(ctx context.Context) error { return completeBy(ctx, s, s.change) }
 
-func (s *sqlite) finish(ctx context.Context, _ []*table) error {
+func (s *SQLite) finish(ctx context.Context, _ []*table) error {
 	for _, text := range []string{`ANALYZE`, `DROP TABLE ` + stateTable} {
 		if err := s.exec(ctx, text); err != nil {
 			return err
