@@ -1,7 +1,6 @@
 package sqldb
 
 import (
-	"context"
 	"fmt"
 	"strings"
 )
@@ -17,13 +16,9 @@ const (
 	MovedCode = "SGMVD"
 )
 
-// refuseMoved returns an error for a store that has moved.
-func refuseMoved(ctx context.Context, c Conn) error {
-	var to string
-	if ok, err := One(ctx, c, `SELECT value FROM setting WHERE name = $1`, []any{MovedSetting}, &to); err != nil || !ok {
-		return err
-	}
-	return fmt.Errorf("%s: configure the server to use it; spangrove move --abandon opens the old one again, without what was stored since", to)
+// hasMoved is the error of opening a store that has moved; text is the value of MovedSetting.
+func hasMoved(text string) error {
+	return fmt.Errorf("%s: configure the server to use it; spangrove move --abandon opens the old one again, without what was stored since", text)
 }
 
 // isMoved reports whether an error is the answer of a store that has moved.

@@ -116,11 +116,7 @@ func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
 			return nil, err
 		}
 	}
-	err = d.prepare(ctx, o.Logger)
-	if err == nil {
-		err = refuseMoved(ctx, d.Quick())
-	}
-	if err != nil {
+	if err := d.prepare(ctx, o.Logger); err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -220,7 +216,13 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 	if err != nil {
 		return fmt.Errorf("migrate PostgreSQL: %w", err)
 	}
-	return nil
+	var to string
+	if err := d.Pool.QueryRow(ctx, `SELECT value FROM setting WHERE name = $1`, MovedSetting).Scan(&to); errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return hasMoved(to)
 }
 
 // warnInClear tells of a connection that goes over a network unencrypted although nobody said that it may.

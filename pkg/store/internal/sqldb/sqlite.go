@@ -157,8 +157,11 @@ func (d *SQLite) openAll(ctx context.Context, dir string, dsn func(int, ...strin
 	}
 	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)
 	d.quickReads.SetMaxIdleConns(sqliteQuickReaders)
-	if err := refuseMoved(ctx, d.Quick()); err != nil {
+	var to string
+	if moved, err := One(ctx, d.Quick(), `SELECT value FROM setting WHERE name = $1`, []any{MovedSetting}, &to); err != nil {
 		return err
+	} else if moved {
+		return hasMoved(to)
 	}
 	d.done.Add(1)
 	go d.checkpoints()
