@@ -22,7 +22,7 @@ type projectDay struct {
 
 // nearDays is how many days before today have filters when they begin to hold events. One day
 // ahead of today has one as well.
-const nearDays = 31
+const nearDays = sqldb.NearDays
 
 // idSlice is how many ids of a day without a filter move to far_event in one transaction.
 const idSlice = 500

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // database is one of the two of a move. All is done by one connection.
@@ -23,8 +25,9 @@ type database interface {
 	argument(c column, v any) any
 	// byKeys reads the rows that have one of some keys.
 	byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error
+	// catalog is the table that lists tables, and the condition that it is one of this store.
+	catalog() string
 	describe() string
-	migrations(ctx context.Context) ([]int64, error)
 	Close(ctx context.Context) error
 }
 
@@ -51,8 +54,6 @@ type Target interface {
 	remove(ctx context.Context, t *table, keys [][]any) error
 	// insert stores rows that are not there. Those of sessions may be there.
 	insert(ctx context.Context, t *table, rows [][]any) error
-	// complete makes the indexes that prepare left out, unless that was done.
-	complete(ctx context.Context) error
 	// finish makes it a store that servers open.
 	finish(ctx context.Context, tables []*table) error
 }
@@ -121,14 +122,57 @@ func number(ctx context.Context, d database, text string, args ...any) (n int64,
 	return n, err
 }
 
-func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// hasTable reports whether a store has a table.
+func hasTable(ctx context.Context, d database, name string) (bool, error) {
+	n, err := number(ctx, d, `SELECT count(*) FROM `+d.catalog()+` = $1`, name)
+	return n > 0, err
+}
 
-func quoteAll(names []string) string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = quote(name)
+// migrations lists those that a store has.
+func migrations(ctx context.Context, d database) (list []int64, err error) {
+	if there, err := hasTable(ctx, d, "goose_db_version"); err != nil || !there {
+		return nil, err
 	}
-	return strings.Join(list, ", ")
+	err = d.query(ctx, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY version_id`, nil, func(row []any) error {
+		list = append(list, row[0].(int64))
+		return nil
+	})
+	return list, err
+}
+
+// within runs f in the transaction that a statement begins.
+func within(ctx context.Context, d database, begin string, f func() error) (err error) {
+	if err := d.exec(ctx, begin); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = d.exec(context.WithoutCancel(ctx), `ROLLBACK`)
+		}
+	}()
+	if err := f(); err != nil {
+		return err
+	}
+	return d.exec(ctx, `COMMIT`)
+}
+
+// execAll runs statements one after the other.
+func execAll(ctx context.Context, d database, texts ...string) error {
+	for _, text := range texts {
+		if err := d.exec(ctx, text); err != nil {
+			return fmt.Errorf("%.80s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// rowsOf returns what a read gives.
+func rowsOf(read func(f func(row []any) error) error) (rows [][]any, err error) {
+	err = read(func(row []any) error {
+		rows = append(rows, row)
+		return nil
+	})
+	return rows, err
 }
 
 func literal(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
@@ -137,7 +181,7 @@ func literal(text string) string { return `'` + strings.ReplaceAll(text, `'`, `'
 func prefixed(before string, names []string) string {
 	list := make([]string, len(names))
 	for i, name := range names {
-		list[i] = before + quote(name)
+		list[i] = before + sqldb.QuoteName(name)
 	}
 	return strings.Join(list, ", ")
 }

@@ -32,9 +32,9 @@ func appendRow(b []byte, row []any) []byte {
 	return b
 }
 
-// Sum counts rows and adds up their SHA-256 as numbers of 256 bits: the order of the rows does not matter.
-type Sum struct {
-	Rows   int64 `json:"rows"`
+// sum counts rows and adds up their SHA-256 as numbers of 256 bits: the order of the rows does not matter.
+type sum struct {
+	rows   int64
 	digest [4]uint64
 }
 
@@ -43,19 +43,19 @@ func hashRow(row []any) [4]uint64 {
 	return [4]uint64{binary.BigEndian.Uint64(h[0:]), binary.BigEndian.Uint64(h[8:]), binary.BigEndian.Uint64(h[16:]), binary.BigEndian.Uint64(h[24:])}
 }
 
-func (s *Sum) add(h [4]uint64) { s.join(&Sum{Rows: 1, digest: h}) }
+func (s *sum) add(h [4]uint64) { s.join(&sum{rows: 1, digest: h}) }
 
 // join adds another sum.
-func (s *Sum) join(o *Sum) {
-	s.Rows += o.Rows
+func (s *sum) join(o *sum) {
+	s.rows += o.rows
 	var carry uint64
 	for i := 3; i >= 0; i-- {
 		s.digest[i], carry = bits.Add64(s.digest[i], o.digest[i], carry)
 	}
 }
 
-// Hex returns the sum of the hashes.
-func (s *Sum) Hex() string {
+// hex returns the sum of the hashes.
+func (s *sum) hex() string {
 	return fmt.Sprintf("%016x%016x%016x%016x", s.digest[0], s.digest[1], s.digest[2], s.digest[3])
 }
 
@@ -78,20 +78,20 @@ func (b bucket) String() string {
 
 // sums are those of a whole store.
 type sums struct {
-	of     map[bucket]*Sum
+	of     map[bucket]*sum
 	orphan int64 // payloads that no event names
 }
 
 func (s *sums) add(b bucket, row []any) {
 	if s.of[b] == nil {
-		s.of[b] = &Sum{}
+		s.of[b] = &sum{}
 	}
 	s.of[b].add(hashRow(row))
 }
 
 // sumUp reads all tables. Payloads that no event names are counted by themselves: they are not copied.
 func sumUp(ctx context.Context, d database, tables []*table, tell func(rows int64)) (*sums, error) {
-	s := &sums{of: map[bucket]*Sum{}}
+	s := &sums{of: map[bucket]*sum{}}
 	var rows int64
 	named := map[int64]bool{}                   // ids of chunks that events name
 	for _, t := range slices.Backward(tables) { // events before chunks
@@ -134,7 +134,7 @@ func sumUp(ctx context.Context, d database, tables []*table, tell func(rows int6
 func (s *sums) addChunks(ctx context.Context, d database, t *table, named map[int64]bool) error {
 	day, id, pack := t.index("day"), t.index("id"), t.index("pack")
 	b := bucket{t.name, -1, -1}
-	s.of[b] = &Sum{}
+	s.of[b] = &sum{}
 	packs := map[int64]bool{}
 	others := map[int64][4]uint64{}
 	err := all(ctx, d, t, func(row []any) error {
@@ -170,12 +170,12 @@ func differences(a, b *sums) error {
 	for _, x := range [][2]*sums{{a, b}, {b, a}} {
 		for k, s := range x[0].of {
 			other := x[1].of[k]
-			if other == nil && s.Rows > 0 || other != nil && *other != *s {
+			if other == nil && s.rows > 0 || other != nil && *other != *s {
 				n := int64(0)
 				if other != nil {
-					n = other.Rows
+					n = other.rows
 				}
-				list = append(list, fmt.Sprintf("%s (%d and %d rows)", k, s.Rows, n))
+				list = append(list, fmt.Sprintf("%s (%d and %d rows)", k, s.rows, n))
 			}
 		}
 	}

@@ -10,6 +10,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func Run(ctx context.Context, src Source, dst Target, o Options) (_ *Report, err
 		return nil, err
 	}
 	m.o.Progress("make indexes", 0, 0)
-	if err := dst.complete(ctx); err != nil {
+	if err := complete(ctx, dst); err != nil {
 		return nil, fmt.Errorf("make indexes: %w", err)
 	}
 	if err := m.compare(ctx); err != nil {
@@ -118,23 +119,13 @@ func Run(ctx context.Context, src Source, dst Target, o Options) (_ *Report, err
 // Abandon makes a store what it was before a move began, and lets servers change it again.
 func Abandon(ctx context.Context, src Source) error { return src.release(ctx) }
 
-// hasState reports whether a database takes part in a move.
-func hasState(ctx context.Context, d database) (bool, error) {
-	text := `SELECT count(*) FROM sqlite_schema WHERE name = $1`
-	if _, ok := d.(*Postgres); ok {
-		text = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = $1`
-	}
-	n, err := number(ctx, d, text, stateTable)
-	return n > 0, err
-}
-
 // begin makes the target's tables and has the source note changes, or finds that an earlier try did.
 func (m *mover) begin(ctx context.Context) error {
 	known, err := sqldb.Migrations()
 	if err != nil {
 		return err
 	}
-	applied, err := m.src.migrations(ctx)
+	applied, err := migrations(ctx, m.src)
 	if err != nil {
 		return err
 	}
@@ -172,7 +163,7 @@ func (m *mover) agree(ctx context.Context) error {
 		return err
 	}
 	var noted, to string
-	if has, err := hasState(ctx, m.src); err != nil {
+	if has, err := hasTable(ctx, m.src, stateTable); err != nil {
 		return err
 	} else if has {
 		if noted, err = readState(ctx, m.src, stateID); err == nil {
@@ -236,8 +227,8 @@ func (m *mover) copyTable(ctx context.Context, t *table) error {
 		return err
 	}
 	for done := int64(0); text != copied; {
-		var rows [][]any
-		if err := page(ctx, m.src, t, after, pageRows, func(row []any) error { rows = append(rows, row); return nil }); err != nil {
+		rows, err := rowsOf(func(f func([]any) error) error { return page(ctx, m.src, t, after, pageRows, f) })
+		if err != nil {
 			return err
 		}
 		text = copied
@@ -247,7 +238,7 @@ func (m *mover) copyTable(ctx context.Context, t *table) error {
 				return err
 			}
 		}
-		err := m.dst.change(ctx, func() error {
+		err = m.dst.change(ctx, func() error {
 			if err := m.dst.insert(ctx, t, rows); err != nil {
 				return err
 			}
@@ -280,8 +271,8 @@ func (m *mover) copyEvents(ctx context.Context) error {
 	for ; first <= last; first += pageRows {
 		m.o.Progress("copy events", first, last)
 		err := m.src.snapshot(ctx, func() error {
-			var rows [][]any
-			if err := window(ctx, m.src, m.event, first, first+pageRows, func(row []any) error { rows = append(rows, row); return nil }); err != nil {
+			rows, err := rowsOf(func(f func([]any) error) error { return window(ctx, m.src, m.event, first, first+pageRows, f) })
+			if err != nil {
 				return err
 			}
 			if err := m.dst.ready(ctx, m.daysOf(rows)); err != nil {
@@ -337,11 +328,14 @@ func (m *mover) putEvents(ctx context.Context, rows [][]any) error {
 	return m.dst.insert(ctx, m.event, rows)
 }
 
-// put stores the rows of some keys that the source has.
+// put stores the rows of some keys that the source has, events with what belongs to them.
 func (m *mover) put(ctx context.Context, t *table, keys [][]any) error {
-	var rows [][]any
-	if err := m.src.byKeys(ctx, t, keys, func(row []any) error { rows = append(rows, row); return nil }); err != nil {
+	rows, err := rowsOf(func(f func([]any) error) error { return m.src.byKeys(ctx, t, keys, f) })
+	if err != nil {
 		return err
+	}
+	if t == m.event {
+		return m.putEvents(ctx, rows)
 	}
 	return m.dst.insert(ctx, t, rows)
 }
@@ -425,53 +419,71 @@ func (m *mover) follow(ctx context.Context) error {
 	return nil
 }
 
-// round stores what has changed. limit is how many notes of a table it takes, 0 for all. If check is set, what was stored is read and compared. within
-// runs in the transaction that has read the changes, when they are stored.
-func (m *mover) round(ctx context.Context, limit int, check bool, within func() error) (n int, err error) {
+// changes are the notes that a round takes, and the keys in them, each once.
+type changes struct {
+	notes map[*table][]note
+	keys  map[*table][][]any
+	n     int // notes
+}
 
-	taken := make([][]note, len(m.tables))
-	keys := make([][][]any, len(m.tables))
-	err = m.src.snapshot(ctx, func() error {
-		for i, t := range m.tables {
-			if !t.noted() {
-				continue
+// changes reads what has changed since the last round. limit is how many notes of a table it takes, 0 for all.
+func (m *mover) changes(ctx context.Context, limit int) (*changes, error) {
+	c := &changes{notes: map[*table][]note{}, keys: map[*table][][]any{}}
+	for _, t := range m.tables {
+		if !t.noted() {
+			continue
+		}
+		list, err := notes(ctx, m.src, t, limit)
+		if err != nil {
+			return nil, err
+		}
+		c.notes[t], c.n = list, c.n+len(list)
+		seen := map[string]bool{}
+		for _, x := range list {
+			if text := keyText(x.key); !seen[text] {
+				seen[text], c.keys[t] = true, append(c.keys[t], x.key)
 			}
-			if taken[i], err = notes(ctx, m.src, t, limit); err != nil {
+		}
+	}
+	return c, nil
+}
+
+// round stores what has changed, and returns how many notes there were. If check is set, what was stored is read and compared. then runs in the
+// transaction that has read the changes, when they are stored; it may be nil.
+func (m *mover) round(ctx context.Context, limit int, check bool, then func() error) (int, error) {
+	var c *changes
+	err := m.src.snapshot(ctx, func() (err error) {
+		if c, err = m.changes(ctx, limit); err != nil {
+			return err
+		}
+		if c.n > 0 {
+			if err := m.apply(ctx, c.keys); err != nil {
 				return err
 			}
-			n += len(taken[i])
-			seen := map[string]bool{}
-			for _, x := range taken[i] {
-				if text := keyText(x.key); !seen[text] {
-					seen[text], keys[i] = true, append(keys[i], x.key)
+		}
+		if check {
+			for _, t := range m.tables {
+				if err := m.same(ctx, t, c.keys[t]); err != nil {
+					return err
 				}
 			}
 		}
-		if n > 0 {
-			if err := m.apply(ctx, keys); err != nil {
-				return err
-			}
-			if check {
-				for i, t := range m.tables {
-					if err := m.same(ctx, t, keys[i]); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		if within != nil {
-			return within()
+		if then != nil {
+			return then()
 		}
 		return nil
 	})
-	if err != nil || n == 0 {
-		return n, err
+	if err != nil {
+		return 0, err
 	}
-	return n, m.src.change(ctx, func() error {
-		for i, t := range m.tables {
-			numbers := make([]int64, len(taken[i]))
-			for k, x := range taken[i] {
-				numbers[k] = x.number
+	if c.n == 0 {
+		return 0, nil
+	}
+	return c.n, m.src.change(ctx, func() error {
+		for t, list := range c.notes {
+			numbers := make([]int64, len(list))
+			for i, x := range list {
+				numbers[i] = x.number
 			}
 			if len(numbers) > 0 {
 				if err := m.src.forget(ctx, t, numbers); err != nil {
@@ -483,65 +495,44 @@ func (m *mover) round(ctx context.Context, limit int, check bool, within func() 
 	})
 }
 
-// apply makes the rows of some keys, by table, what the source has. All are removed before the first is stored, so that none meets the former state of
-// another.
-func (m *mover) apply(ctx context.Context, keys [][][]any) error {
-	var days []int64
-	at := slices.Index(m.event.keyNames(), "day")
-	for i, t := range m.tables {
-		if t == m.event {
-			for _, key := range keys[i] {
-				days = append(days, key[at].(int64))
-			}
-		}
-	}
+// apply makes the rows of some keys what the source has. All are removed before the first is stored, so that none meets the former state of another.
+func (m *mover) apply(ctx context.Context, keys map[*table][][]any) error {
 	m.sent = nil // what the first copy has stored may have changed
+	at := slices.Index(m.event.keyNames(), "day")
+	days := make([]int64, len(keys[m.event]))
+	for i, key := range keys[m.event] {
+		days[i] = key[at].(int64)
+	}
 	if err := m.dst.ready(ctx, days); err != nil {
 		return err
 	}
 	return m.dst.change(ctx, func() error {
-		var chunks map[int64]int64
-		for i, t := range m.tables {
-			if t == m.chunk {
-				var err error
-				if chunks, err = m.chunkDays(ctx, keys[i]); err != nil {
-					return err
-				}
-			}
+		chunks, err := m.chunkDays(ctx, keys[m.chunk])
+		if err != nil {
+			return err
+		}
+		for _, t := range m.tables {
 			if t == m.session && m.rows {
-				continue
+				continue // at the end: its events name the number of its row
 			}
-			if err := m.dst.remove(ctx, t, keys[i]); err != nil {
+			if err := m.dst.remove(ctx, t, keys[t]); err != nil {
 				return err
 			}
 		}
-		for i, t := range m.tables {
-			for group := range slices.Chunk(keys[i], pageRows) {
-				var err error
-				switch t {
-				case m.chunk:
-				case m.event:
-					var rows [][]any
-					if err = m.src.byKeys(ctx, t, group, func(row []any) error { rows = append(rows, row); return nil }); err == nil {
-						err = m.putEvents(ctx, rows)
-					}
-				default:
-					err = m.put(ctx, t, group)
-				}
-				if err != nil {
+		for _, t := range m.tables {
+			if t == m.chunk {
+				continue
+			}
+			for group := range slices.Chunk(keys[t], pageRows) {
+				if err := m.put(ctx, t, group); err != nil {
 					return fmt.Errorf("table %s: %w", t.name, err)
 				}
 			}
 		}
-		if err := m.putChunks(ctx, chunks, nil); err != nil {
+		if err := m.putChunks(ctx, chunks, nil); err != nil || !m.rows {
 			return err
 		}
-		for i, t := range m.tables {
-			if t == m.session && m.rows {
-				return m.removeGone(ctx, t, keys[i])
-			}
-		}
-		return nil
+		return m.removeGone(ctx, m.session, keys[m.session])
 	})
 }
 
@@ -637,26 +628,23 @@ func (m *mover) compare(ctx context.Context) error {
 
 func (r *Report) describe(s *sums) {
 	r.LeftOut = s.orphan
-	of := map[string]*Sum{}
-	for b, sum := range s.of {
-		if of[b.table] == nil {
-			of[b.table] = &Sum{}
+	tables := map[string]*sum{}
+	for b, x := range s.of {
+		if tables[b.table] == nil {
+			tables[b.table] = &sum{}
 		}
-		of[b.table].join(sum)
+		tables[b.table].join(x)
 		if b.table == eventTable {
-			r.Events += sum.Rows
-			r.Days = append(r.Days, DayReport{b.project, time.Unix(b.day*86400, 0).UTC().Format(time.DateOnly), sum.Rows, sum.Hex()})
+			r.Events += x.rows
+			r.Days = append(r.Days, DayReport{b.project, time.Unix(b.day*86400, 0).UTC().Format(time.DateOnly), x.rows, x.hex()})
 		}
 	}
-	for name, sum := range of {
-		r.Tables = append(r.Tables, TableReport{name, sum.Rows, sum.Hex()})
+	for name, x := range tables {
+		r.Tables = append(r.Tables, TableReport{name, x.rows, x.hex()})
 	}
 	slices.SortFunc(r.Tables, func(a, b TableReport) int { return strings.Compare(a.Table, b.Table) })
 	slices.SortFunc(r.Days, func(a, b DayReport) int {
-		if a.Project != b.Project {
-			return int(a.Project - b.Project)
-		}
-		return strings.Compare(a.Day, b.Day)
+		return cmp.Or(cmp.Compare(a.Project, b.Project), strings.Compare(a.Day, b.Day))
 	})
 }
 
@@ -704,7 +692,7 @@ func (m *mover) last(ctx context.Context) error {
 	}
 	return m.dst.change(ctx, func() error {
 		for name, value := range settings {
-			if err := m.dst.exec(ctx, `INSERT INTO `+settingTable+`(name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value); err != nil {
+			if err := upsert(ctx, m.dst, settingTable, name, value); err != nil {
 				return err
 			}
 		}

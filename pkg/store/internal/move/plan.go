@@ -29,7 +29,7 @@ const (
 func Foresee(ctx context.Context, src Source, to string) (*Plan, error) {
 	p := &Plan{From: src.describe(), To: to}
 	var err error
-	if has, e := hasState(ctx, src); e != nil {
+	if has, e := hasTable(ctx, src, stateTable); e != nil {
 		return nil, e
 	} else if has {
 		if p.Begun, err = readState(ctx, src, stateTo); err != nil {

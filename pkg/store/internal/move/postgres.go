@@ -67,33 +67,17 @@ func (p *Postgres) exec(ctx context.Context, text string, args ...any) error {
 }
 
 func (p *Postgres) snapshot(ctx context.Context, f func() error) error {
-	return p.within(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, f)
+	return within(ctx, p, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`, f)
 }
 
 func (p *Postgres) change(ctx context.Context, f func() error) error {
-	return p.within(ctx, `BEGIN`, f)
-}
-
-func (p *Postgres) within(ctx context.Context, begin string, f func() error) (err error) {
-	if _, err := p.conn.Exec(ctx, begin); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_, _ = p.conn.Exec(context.WithoutCancel(ctx), `ROLLBACK`)
-		}
-	}()
-	if err := f(); err != nil {
-		return err
-	}
-	_, err = p.conn.Exec(ctx, `COMMIT`)
-	return err
+	return within(ctx, p, `BEGIN`, f)
 }
 
 func (p *Postgres) selects(t *table) (columns, from string) {
 	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		name := "t." + quote(c.name)
+		name := "t." + sqldb.QuoteName(c.name)
 		switch c.kind {
 		case "uuid":
 			name = "uuid_send(" + name + ")"
@@ -106,11 +90,11 @@ func (p *Postgres) selects(t *table) (columns, from string) {
 		}
 		list[i] = name
 	}
-	return strings.Join(list, ", "), quote(t.name) + " AS t"
+	return strings.Join(list, ", "), sqldb.QuoteName(t.name) + " AS t"
 }
 
 func (p *Postgres) compare(c column, placeholder int) (name, argument string) {
-	name, argument = "t."+quote(c.name), fmt.Sprintf("$%d::%s", placeholder, c.kind)
+	name, argument = "t."+sqldb.QuoteName(c.name), fmt.Sprintf("$%d::%s", placeholder, c.kind)
 	if c.kind == "text" {
 		name, argument = name+` COLLATE "C"`, argument+` COLLATE "C"`
 	}
@@ -141,7 +125,7 @@ func (p *Postgres) keyArrays(t *table, keys [][]any) (from, cond string, args []
 	for i, k := range t.key {
 		c := t.columns[k]
 		name := fmt.Sprintf("k%d", i)
-		column, value := "t."+quote(c.name), "k."+name
+		column, value := "t."+sqldb.QuoteName(c.name), "k."+name
 		kind := c.kind
 		var arg any
 		switch c.kind {
@@ -180,16 +164,8 @@ func (p *Postgres) byKeys(ctx context.Context, t *table, keys [][]any, f func(ro
 	return p.query(ctx, `SELECT `+columns+` FROM `+list+` JOIN `+from+` ON `+cond, args, f)
 }
 
-func (p *Postgres) migrations(ctx context.Context) (list []int64, err error) {
-	there, err := number(ctx, p, `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = 'goose_db_version'`)
-	if err != nil || there == 0 {
-		return nil, err
-	}
-	err = p.query(ctx, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY version_id`, nil, func(row []any) error {
-		list = append(list, row[0].(int64))
-		return nil
-	})
-	return list, err
+func (p *Postgres) catalog() string {
+	return `pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND relname`
 }
 
 // tables lists what moves.
@@ -227,7 +203,7 @@ func (p *Postgres) capture(ctx context.Context, tables []*table, id, to string) 
 			if !t.noted() {
 				continue
 			}
-			name, of, keys := quote(t.notes()), quote(t.name), quoteAll(t.keyNames())
+			name, of, keys := sqldb.QuoteName(t.notes()), sqldb.QuoteName(t.name), sqldb.QuoteNames(t.keyNames())
 			texts = append(texts,
 				`CREATE TABLE `+name+` AS SELECT `+keys+` FROM `+of+` WITH NO DATA`,
 				`ALTER TABLE `+name+` ADD COLUMN move_note bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY`,
@@ -238,13 +214,11 @@ func (p *Postgres) capture(ctx context.Context, tables []*table, id, to string) 
 					RETURN NULL;
 				END $$`)
 			for _, x := range [][2]string{{"INSERT", "NEW TABLE AS after"}, {"UPDATE", "OLD TABLE AS before NEW TABLE AS after"}, {"DELETE", "OLD TABLE AS before"}} {
-				texts = append(texts, `CREATE TRIGGER `+quote(prefix+"_"+strings.ToLower(x[0]))+` AFTER `+x[0]+` ON `+of+` REFERENCING `+x[1]+` FOR EACH STATEMENT EXECUTE FUNCTION `+name+`()`)
+				texts = append(texts, `CREATE TRIGGER `+sqldb.QuoteName(prefix+"_"+strings.ToLower(x[0]))+` AFTER `+x[0]+` ON `+of+` REFERENCING `+x[1]+` FOR EACH STATEMENT EXECUTE FUNCTION `+name+`()`)
 			}
 		}
-		for _, text := range texts {
-			if err := p.exec(ctx, text); err != nil {
-				return err
-			}
+		if err := execAll(ctx, p, texts...); err != nil {
+			return err
 		}
 		return errors.Join(writeState(ctx, p, stateID, id), writeState(ctx, p, stateTo, to))
 	})
@@ -264,7 +238,7 @@ func (p *Postgres) lockedAll(ctx context.Context, tables []*table, f func() erro
 			if err := p.exec(ctx, `SET LOCAL lock_timeout = '`+lockWait+`'`); err != nil {
 				return err
 			}
-			if err := p.exec(ctx, `LOCK TABLE `+quoteAll(names)+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			if err := p.exec(ctx, `LOCK TABLE `+sqldb.QuoteNames(names)+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 				return err
 			}
 			return f()
@@ -278,7 +252,7 @@ func (p *Postgres) lockedAll(ctx context.Context, tables []*table, f func() erro
 }
 
 func (p *Postgres) forget(ctx context.Context, t *table, numbers []int64) error {
-	return p.exec(ctx, `DELETE FROM `+quote(t.notes())+` WHERE move_note = ANY($1)`, numbers)
+	return p.exec(ctx, `DELETE FROM `+sqldb.QuoteName(t.notes())+` WHERE move_note = ANY($1)`, numbers)
 }
 
 func (p *Postgres) fence(ctx context.Context, tables []*table, message string) error {
@@ -290,11 +264,11 @@ func (p *Postgres) fence(ctx context.Context, tables []*table, message string) e
 			return err
 		}
 		for _, t := range tables {
-			if err := p.exec(ctx, `CREATE OR REPLACE TRIGGER `+prefix+`_fence BEFORE INSERT OR UPDATE OR DELETE ON `+quote(t.name)+` FOR EACH STATEMENT EXECUTE FUNCTION `+prefix+`()`); err != nil {
+			if err := p.exec(ctx, `CREATE OR REPLACE TRIGGER `+prefix+`_fence BEFORE INSERT OR UPDATE OR DELETE ON `+sqldb.QuoteName(t.name)+` FOR EACH STATEMENT EXECUTE FUNCTION `+prefix+`()`); err != nil {
 				return err
 			}
 		}
-		return p.exec(ctx, `INSERT INTO setting(name, value) VALUES ('`+movedSetting+`', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, message)
+		return upsert(ctx, p, settingTable, movedSetting, message)
 	})
 }
 
@@ -307,19 +281,14 @@ func (p *Postgres) release(ctx context.Context) error {
 	return p.lockedAll(ctx, list, func() error {
 		texts := []string{`DROP FUNCTION IF EXISTS ` + prefix + `() CASCADE`, `DROP TABLE IF EXISTS ` + stateTable, `DELETE FROM setting WHERE name = '` + movedSetting + `'`}
 		for _, t := range list {
-			texts = append(texts, `DROP FUNCTION IF EXISTS `+quote(t.notes())+`() CASCADE`, `DROP TABLE IF EXISTS `+quote(t.notes()))
+			texts = append(texts, `DROP FUNCTION IF EXISTS `+sqldb.QuoteName(t.notes())+`() CASCADE`, `DROP TABLE IF EXISTS `+sqldb.QuoteName(t.notes()))
 		}
-		for _, text := range texts {
-			if err := p.exec(ctx, text); err != nil {
-				return err
-			}
-		}
-		return nil
+		return execAll(ctx, p, texts...)
 	})
 }
 
 func (p *Postgres) prepare(ctx context.Context) error {
-	begun, err := hasState(ctx, p)
+	begun, err := hasTable(ctx, p, stateTable)
 	if err != nil {
 		return err
 	}
@@ -359,8 +328,7 @@ func (p *Postgres) prepare(ctx context.Context) error {
 
 // leaveOut drops what is made faster after all rows: indexes but those of keys, and references to other tables.
 func (p *Postgres) leaveOut(ctx context.Context) error {
-	var drop, later []string
-	err := p.query(ctx, `SELECT 'DROP INDEX ' || quote_ident(x.relname), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
+	return leaveOut(ctx, p, `SELECT 'DROP INDEX ' || quote_ident(x.relname), replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
 		FROM pg_index AS i
 		JOIN pg_class AS x ON x.oid = i.indexrelid
 		JOIN pg_class AS c ON c.oid = i.indrelid
@@ -371,23 +339,7 @@ func (p *Postgres) leaveOut(ctx context.Context) error {
 			'ALTER TABLE ' || conrelid::regclass || ' ADD CONSTRAINT ' || quote_ident(conname) || ' ' || pg_get_constraintdef(oid)
 		FROM pg_constraint
 		WHERE connamespace = current_schema()::regnamespace AND contype = 'f'`,
-		[]any{notMoved, []string{"event_key", "chunk_key", "event_seq_range"}}, func(row []any) error {
-			drop, later = append(drop, row[0].(string)), append(later, row[1].(string))
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(later)
-	if err != nil {
-		return err
-	}
-	for _, text := range drop {
-		if err := p.exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return writeState(ctx, p, stateLater, string(text))
+		notMoved, []string{"event_key", "chunk_key", "event_seq_range"})
 }
 
 // ready makes partitions.
@@ -412,7 +364,7 @@ func (p *Postgres) remove(ctx context.Context, t *table, keys [][]any) error {
 		return nil
 	}
 	list, cond, args := p.keyArrays(t, keys)
-	return p.exec(ctx, `DELETE FROM `+quote(t.name)+` AS t USING `+list+` WHERE `+cond, args...)
+	return p.exec(ctx, `DELETE FROM `+sqldb.QuoteName(t.name)+` AS t USING `+list+` WHERE `+cond, args...)
 }
 
 func (p *Postgres) insert(ctx context.Context, t *table, rows [][]any) error {
@@ -424,34 +376,6 @@ func (p *Postgres) insert(ctx context.Context, t *table, rows [][]any) error {
 		return row, nil
 	}))
 	return err
-}
-
-func (p *Postgres) complete(ctx context.Context) error {
-	return completeBy(ctx, p, p.change)
-}
-
-// completeBy runs the statements that prepare left for later, once.
-func completeBy(ctx context.Context, d database, change func(context.Context, func() error) error) error {
-	done, err := readState(ctx, d, stateComplete)
-	if err != nil || done != "" {
-		return err
-	}
-	text, err := readState(ctx, d, stateLater)
-	if err != nil {
-		return err
-	}
-	var later []string
-	if err := json.Unmarshal([]byte(text), &later); err != nil {
-		return err
-	}
-	return change(ctx, func() error {
-		for _, text := range later {
-			if err := d.exec(ctx, text); err != nil {
-				return fmt.Errorf("%.60s: %w", text, err)
-			}
-		}
-		return writeState(ctx, d, stateComplete, copied)
-	})
 }
 
 // finish sets the sequences behind the rows.
@@ -466,15 +390,10 @@ func (p *Postgres) finish(ctx context.Context, tables []*table) error {
 		}
 		for _, t := range tables {
 			if len(t.key) == 1 && t.columns[t.key[0]].name == "id" && t.columns[t.key[0]].kind == "bigint" && t.name != chunkTable {
-				texts = append(texts, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', 'id'), (SELECT coalesce(max(id), 0) FROM %[1]s) + 1, false)`, quote(t.name)))
+				texts = append(texts, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', 'id'), (SELECT coalesce(max(id), 0) FROM %[1]s) + 1, false)`, sqldb.QuoteName(t.name)))
 			}
 		}
 		texts = append(texts, `DROP TABLE `+stateTable, `DROP TABLE `+sqldb.UnfinishedTable)
-		for _, text := range texts {
-			if err := p.exec(ctx, text); err != nil {
-				return fmt.Errorf("%.60s: %w", text, err)
-			}
-		}
-		return nil
+		return execAll(ctx, p, texts...)
 	})
 }

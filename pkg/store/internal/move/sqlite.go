@@ -102,7 +102,7 @@ func (s *SQLite) exec(ctx context.Context, text string, args ...any) error {
 }
 
 func (s *SQLite) snapshot(ctx context.Context, f func() error) error {
-	return s.within(ctx, "BEGIN", f)
+	return within(ctx, s, "BEGIN", f)
 }
 
 // change waits for the writer of a server by trying often: it goes from one transaction to the next within microseconds, and SQLite's own way to
@@ -126,7 +126,7 @@ func (s *SQLite) change(ctx context.Context, f func() error) error {
 		case <-time.After(lockPause):
 		}
 	}
-	return s.within(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", lockPatience.Milliseconds()), f)
+	return within(ctx, s, fmt.Sprintf("PRAGMA busy_timeout = %d", lockPatience.Milliseconds()), f)
 }
 
 const (
@@ -134,25 +134,10 @@ const (
 	lockPause    = 50 * time.Microsecond
 )
 
-func (s *SQLite) within(ctx context.Context, begin string, f func() error) (err error) {
-	if err := s.exec(ctx, begin); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = s.exec(context.WithoutCancel(ctx), "ROLLBACK")
-		}
-	}()
-	if err := f(); err != nil {
-		return err
-	}
-	return s.exec(ctx, "COMMIT")
-}
-
 func (s *SQLite) selects(t *table) (columns, from string) {
 	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		list[i] = "t." + quote(c.name)
+		list[i] = "t." + sqldb.QuoteName(c.name)
 		switch {
 		case t.name == eventTable && c.name == "session_id", t.name == unpackedTable && c.name == "session":
 			list[i] = "s.session_id"
@@ -160,7 +145,7 @@ func (s *SQLite) selects(t *table) (columns, from string) {
 			list[i] = "NULL"
 		}
 	}
-	from = quote(t.name) + " AS t"
+	from = sqldb.QuoteName(t.name) + " AS t"
 	switch t.name {
 	case eventTable:
 		from += " JOIN session AS s ON s.session_rowid = t.session_rowid"
@@ -171,7 +156,7 @@ func (s *SQLite) selects(t *table) (columns, from string) {
 }
 
 func (s *SQLite) compare(c column, placeholder int) (name, argument string) {
-	return "t." + quote(c.name), fmt.Sprintf("$%d", placeholder)
+	return "t." + sqldb.QuoteName(c.name), fmt.Sprintf("$%d", placeholder)
 }
 
 func (s *SQLite) argument(_ column, v any) any { return v }
@@ -191,18 +176,12 @@ func (s *SQLite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row 
 func (s *SQLite) isKey(t *table) string {
 	list := make([]string, len(t.key))
 	for i, name := range t.keyNames() {
-		list[i] = fmt.Sprintf("t.%s = $%d", quote(name), i+1)
+		list[i] = fmt.Sprintf("t.%s = $%d", sqldb.QuoteName(name), i+1)
 	}
 	return strings.Join(list, " AND ")
 }
 
-func (s *SQLite) migrations(ctx context.Context) (list []int64, err error) {
-	err = s.query(ctx, `SELECT version_id FROM goose_db_version WHERE version_id > 0 ORDER BY version_id`, nil, func(row []any) error {
-		list = append(list, row[0].(int64))
-		return nil
-	})
-	return list, err
-}
+func (s *SQLite) catalog() string { return `sqlite_schema WHERE type = 'table' AND name` }
 
 func (s *SQLite) capture(ctx context.Context, tables []*table, id, to string) error {
 	return s.change(ctx, func() error {
@@ -211,19 +190,17 @@ func (s *SQLite) capture(ctx context.Context, tables []*table, id, to string) er
 			if !t.noted() {
 				continue
 			}
-			name, of, keys := t.notes(), quote(t.name), t.keyNames()
-			into := ` INSERT INTO ` + quote(name) + `(` + quoteAll(keys) + `) `
+			name, of, keys := t.notes(), sqldb.QuoteName(t.name), t.keyNames()
+			into := ` INSERT INTO ` + sqldb.QuoteName(name) + `(` + sqldb.QuoteNames(keys) + `) `
 			texts = append(texts,
-				`CREATE TABLE `+quote(name)+`(move_note INTEGER PRIMARY KEY AUTOINCREMENT, `+quoteAll(keys)+`)`,
-				`CREATE TRIGGER `+quote(name+"_insert")+` AFTER INSERT ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`); END`,
-				`CREATE TRIGGER `+quote(name+"_update")+` AFTER UPDATE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`);`+
+				`CREATE TABLE `+sqldb.QuoteName(name)+`(move_note INTEGER PRIMARY KEY AUTOINCREMENT, `+sqldb.QuoteNames(keys)+`)`,
+				`CREATE TRIGGER `+sqldb.QuoteName(name+"_insert")+` AFTER INSERT ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`); END`,
+				`CREATE TRIGGER `+sqldb.QuoteName(name+"_update")+` AFTER UPDATE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("NEW.", keys)+`);`+
 					into+`SELECT `+prefixed("OLD.", keys)+` WHERE (`+prefixed("OLD.", keys)+`) IS NOT (`+prefixed("NEW.", keys)+`); END`,
-				`CREATE TRIGGER `+quote(name+"_delete")+` AFTER DELETE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("OLD.", keys)+`); END`)
+				`CREATE TRIGGER `+sqldb.QuoteName(name+"_delete")+` AFTER DELETE ON `+of+` BEGIN`+into+`VALUES (`+prefixed("OLD.", keys)+`); END`)
 		}
-		for _, text := range texts {
-			if err := s.exec(ctx, text); err != nil {
-				return fmt.Errorf("%.80s: %w", text, err)
-			}
+		if err := execAll(ctx, s, texts...); err != nil {
+			return err
 		}
 		return errors.Join(writeState(ctx, s, stateID, id), writeState(ctx, s, stateTo, to))
 	})
@@ -234,20 +211,20 @@ func (s *SQLite) forget(ctx context.Context, t *table, numbers []int64) error {
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, `DELETE FROM `+quote(t.notes())+` WHERE move_note IN (SELECT value FROM json_each($1))`, string(list))
+	return s.exec(ctx, `DELETE FROM `+sqldb.QuoteName(t.notes())+` WHERE move_note IN (SELECT value FROM json_each($1))`, string(list))
 }
 
 func (s *SQLite) fence(ctx context.Context, tables []*table, message string) error {
 	return s.change(ctx, func() error {
 		for _, t := range tables {
 			for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
-				if err := s.exec(ctx, `CREATE TRIGGER IF NOT EXISTS `+quote(t.notes()+"_no_"+strings.ToLower(what))+` BEFORE `+what+` ON `+quote(t.name)+
+				if err := s.exec(ctx, `CREATE TRIGGER IF NOT EXISTS `+sqldb.QuoteName(t.notes()+"_no_"+strings.ToLower(what))+` BEFORE `+what+` ON `+sqldb.QuoteName(t.name)+
 					` BEGIN SELECT RAISE(ABORT, `+literal(message)+`); END`); err != nil {
 					return err
 				}
 			}
 		}
-		return s.exec(ctx, `INSERT INTO setting(name, value) VALUES ('`+movedSetting+`', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, message)
+		return upsert(ctx, s, settingTable, movedSetting, message)
 	})
 }
 
@@ -257,24 +234,19 @@ func (s *SQLite) release(ctx context.Context) error {
 		for _, kind := range []string{"trigger", "table"} { // a table takes its triggers along, not those that write it
 			err := s.query(ctx, `SELECT name FROM sqlite_schema WHERE type = $1 AND name GLOB '`+prefix+`*'`, []any{kind}, func(row []any) error {
 				name, _ := row[0].(string)
-				drop = append(drop, `DROP `+strings.ToUpper(kind)+` `+quote(name))
+				drop = append(drop, `DROP `+strings.ToUpper(kind)+` `+sqldb.QuoteName(name))
 				return nil
 			})
 			if err != nil {
 				return err
 			}
 		}
-		for _, text := range append(drop, `DELETE FROM setting WHERE name = '`+movedSetting+`'`) {
-			if err := s.exec(ctx, text); err != nil {
-				return err
-			}
-		}
-		return nil
+		return execAll(ctx, s, append(drop, `DELETE FROM setting WHERE name = '`+movedSetting+`'`)...)
 	})
 }
 
 func (s *SQLite) prepare(ctx context.Context) error {
-	begun, err := hasState(ctx, s)
+	begun, err := hasTable(ctx, s, stateTable)
 	if err != nil {
 		return err
 	}
@@ -289,34 +261,22 @@ func (s *SQLite) prepare(ctx context.Context) error {
 	})
 }
 
+// leaveOut drops indexes but those of keys, and triggers, which must not see the rows.
 func (s *SQLite) leaveOut(ctx context.Context) error {
-	var drop, later []string
-	err := s.query(ctx, `SELECT type, name, sql FROM sqlite_schema
-		WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name <> 'goose_db_version' AND name NOT IN ('event_key', 'session_key') ORDER BY type, rowid`, nil,
-		func(row []any) error {
-			drop, later = append(drop, fmt.Sprintf("DROP %s %s", row[0], quote(row[1].(string)))), append(later, row[2].(string))
-			return nil
-		})
-	if err != nil {
+	if err := s.exec(ctx, `CREATE TABLE `+stateTable+`(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`); err != nil {
 		return err
 	}
-	text, err := json.Marshal(later)
-	if err != nil {
-		return err
-	}
-	for _, text := range append(drop, `CREATE TABLE `+stateTable+`(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT`) {
-		if err := s.exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return writeState(ctx, s, stateLater, string(text))
+	return leaveOut(ctx, s, `SELECT 'DROP ' || type || ' "' || name || '"', sql
+		FROM sqlite_schema
+		WHERE type IN ('index', 'trigger') AND sql IS NOT NULL AND tbl_name <> 'goose_db_version' AND name NOT IN ('event_key', 'session_key')
+		ORDER BY type, rowid`)
 }
 
 func (s *SQLite) ready(context.Context, []int64) error { return nil }
 
 // remove leaves sessions where they are until their events are gone: these name the number of the row.
 func (s *SQLite) remove(ctx context.Context, t *table, keys [][]any) error {
-	text := `DELETE FROM ` + quote(t.name) + ` AS t WHERE ` + s.isKey(t)
+	text := `DELETE FROM ` + sqldb.QuoteName(t.name) + ` AS t WHERE ` + s.isKey(t)
 	for _, key := range keys {
 		if err := s.exec(ctx, text, key...); err != nil {
 			return err
@@ -364,15 +324,12 @@ func (s *SQLite) place(ctx context.Context, project, day int64, id any) error {
 	if s.filters[k] {
 		return nil
 	}
-	if today := time.Now().Unix() / 86400; day < today-nearDays || day > today+1 {
+	if today := time.Now().Unix() / 86400; day < today-sqldb.NearDays || day > today+1 {
 		return s.exec(ctx, `INSERT INTO far_event(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id, day)
 	}
 	s.filters[k] = true
 	return s.exec(ctx, `INSERT INTO id_filter_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day)
 }
-
-// nearDays is how many days before today have filters. Later the server lists their events by id.
-const nearDays = 31
 
 func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 	if st := s.inserts[t.name]; st != nil {
@@ -385,7 +342,7 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 			continue
 		}
 		n++
-		name, value := quote(c.name), fmt.Sprintf("$%d", n)
+		name, value := sqldb.QuoteName(c.name), fmt.Sprintf("$%d", n)
 		switch {
 		case t.name == eventTable && c.name == "session_id":
 			name, value = "session_rowid", fmt.Sprintf("(SELECT session_rowid FROM session WHERE project_id = $%d AND session_id = $%d)", len(t.columns)+1, n)
@@ -394,7 +351,7 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 		}
 		names, values, sets = append(names, name), append(values, value), append(sets, name+" = excluded."+name)
 	}
-	text := `INSERT INTO ` + quote(t.name) + `(` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(values, ", ") + `)`
+	text := `INSERT INTO ` + sqldb.QuoteName(t.name) + `(` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(values, ", ") + `)`
 	if t.name == sessionTable { // a row keeps its number
 		text += ` ON CONFLICT (project_id, session_id) DO UPDATE SET ` + strings.Join(sets, ", ")
 	}
@@ -405,13 +362,9 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 	return st, err
 }
 
-func (s *SQLite) complete(ctx context.Context) error { return completeBy(ctx, s, s.change) }
-
 func (s *SQLite) finish(ctx context.Context, _ []*table) error {
-	for _, text := range []string{`ANALYZE`, `DROP TABLE ` + stateTable} {
-		if err := s.exec(ctx, text); err != nil {
-			return err
-		}
+	if err := execAll(ctx, s, `ANALYZE`, `DROP TABLE `+stateTable); err != nil {
+		return err
 	}
 	for _, st := range s.inserts {
 		_ = st.Close()

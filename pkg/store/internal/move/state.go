@@ -31,7 +31,55 @@ func readState(ctx context.Context, d database, name string) (value string, err 
 }
 
 func writeState(ctx context.Context, d database, name, value string) error {
-	return d.exec(ctx, `INSERT INTO `+stateTable+`(name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return upsert(ctx, d, stateTable, name, value)
+}
+
+// upsert gives a name in a table of names and values its value.
+func upsert(ctx context.Context, d database, table, name, value string) error {
+	return d.exec(ctx, `INSERT INTO `+table+`(name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+}
+
+// leaveOut drops what a target makes faster after all rows, and remembers the statements that make it. text selects two statements for each thing: that
+// which drops it, and that which makes it.
+func leaveOut(ctx context.Context, d database, text string, args ...any) error {
+	var drop, later []string
+	err := d.query(ctx, text, args, func(row []any) error {
+		drop, later = append(drop, row[0].(string)), append(later, row[1].(string))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	statements, err := json.Marshal(later)
+	if err != nil {
+		return err
+	}
+	if err := execAll(ctx, d, drop...); err != nil {
+		return err
+	}
+	return writeState(ctx, d, stateLater, string(statements))
+}
+
+// complete makes what leaveOut has dropped, unless that was done.
+func complete(ctx context.Context, d database) error {
+	done, err := readState(ctx, d, stateComplete)
+	if err != nil || done != "" {
+		return err
+	}
+	text, err := readState(ctx, d, stateLater)
+	if err != nil {
+		return err
+	}
+	var later []string
+	if err := json.Unmarshal([]byte(text), &later); err != nil {
+		return err
+	}
+	return d.change(ctx, func() error {
+		if err := execAll(ctx, d, later...); err != nil {
+			return err
+		}
+		return writeState(ctx, d, stateComplete, copied)
+	})
 }
 
 // keptValue is a value of a key as it is remembered.

@@ -81,13 +81,14 @@ func Pipe(write func(io.Writer) error, read func(io.Reader) error) error {
 	return err
 }
 
-// quoteName quotes the name of a table or a column.
-func quoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// QuoteName quotes the name of a table or a column.
+func QuoteName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-func quoteNames(names []string) string {
+// QuoteNames quotes names, with commas between them.
+func QuoteNames(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = quoteName(name)
+		quoted[i] = QuoteName(name)
 	}
 	return strings.Join(quoted, ", ")
 }

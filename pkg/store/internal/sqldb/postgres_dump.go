@@ -82,7 +82,7 @@ func (d *postgresDump) Close(ctx context.Context) error {
 
 // Copy implements Dump. The server sends a message for each row, and each becomes a write.
 func (d *postgresDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64, err error) {
-	tag, err := d.conn.PgConn().CopyTo(ctx, &headerWriter{w: w}, `COPY (SELECT `+quoteNames(t.Columns)+` FROM `+quoteName(t.Name)+`) TO STDOUT (FORMAT binary)`)
+	tag, err := d.conn.PgConn().CopyTo(ctx, &headerWriter{w: w}, `COPY (SELECT `+QuoteNames(t.Columns)+` FROM `+QuoteName(t.Name)+`) TO STDOUT (FORMAT binary)`)
 	return tag.RowsAffected(), err
 }
 
@@ -173,7 +173,7 @@ func (d *postgresDump) readSequences(ctx context.Context) error {
 	}
 	for _, name := range names {
 		s := Sequence{Name: name}
-		if err := d.conn.QueryRow(ctx, `SELECT last_value, is_called FROM `+quoteName(name)).Scan(&s.Last, &s.Called); err != nil {
+		if err := d.conn.QueryRow(ctx, `SELECT last_value, is_called FROM `+QuoteName(name)).Scan(&s.Last, &s.Called); err != nil {
 			return fmt.Errorf("sequence %s: %w", name, err)
 		}
 		d.layout.Sequences = append(d.layout.Sequences, s)

@@ -75,12 +75,12 @@ func (l *postgresLoad) Make(ctx context.Context, layout Layout) (err error) {
 		return err
 	}
 	for _, name := range made {
-		if _, err := l.conn.Exec(ctx, `DROP TABLE IF EXISTS `+quoteName(name)); err != nil { // it may have gone with the one that it was a part of
+		if _, err := l.conn.Exec(ctx, `DROP TABLE IF EXISTS `+QuoteName(name)); err != nil { // it may have gone with the one that it was a part of
 			return err
 		}
 	}
 	for _, p := range layout.Partitions {
-		text := `CREATE TABLE ` + quoteName(p.Name) + ` PARTITION OF ` + quoteName(p.Parent) + ` ` + p.Bound
+		text := `CREATE TABLE ` + QuoteName(p.Name) + ` PARTITION OF ` + QuoteName(p.Parent) + ` ` + p.Bound
 		if p.By != "" {
 			text += ` PARTITION BY ` + p.By
 		}
@@ -92,17 +92,17 @@ func (l *postgresLoad) Make(ctx context.Context, layout Layout) (err error) {
 	for i, t := range layout.Tables {
 		names[i] = t.Name
 	}
-	_, err = l.conn.Exec(ctx, `TRUNCATE `+quoteNames(names))
+	_, err = l.conn.Exec(ctx, `TRUNCATE `+QuoteNames(names))
 	return err
 }
 
 // Copy implements Load. No trigger runs: what they write is copied as well.
 func (l *postgresLoad) Copy(ctx context.Context, t Table, r io.Reader) error {
-	name := quoteName(t.Name)
+	name := QuoteName(t.Name)
 	if _, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` DISABLE TRIGGER USER`); err != nil {
 		return err
 	}
-	if _, err := l.conn.PgConn().CopyFrom(ctx, r, `COPY `+name+` (`+quoteNames(t.Columns)+`) FROM STDIN (FORMAT binary)`); err != nil {
+	if _, err := l.conn.PgConn().CopyFrom(ctx, r, `COPY `+name+` (`+QuoteNames(t.Columns)+`) FROM STDIN (FORMAT binary)`); err != nil {
 		return err
 	}
 	_, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` ENABLE TRIGGER USER`)
@@ -117,7 +117,7 @@ func (l *postgresLoad) Check(ctx context.Context) (Dump, error) {
 // Finish implements Load. Sequences may be ahead of the rows, as after a rollback.
 func (l *postgresLoad) Finish(ctx context.Context) error {
 	for _, s := range l.layout.Sequences {
-		if _, err := l.conn.Exec(ctx, `SELECT setval($1::regclass, $2, $3)`, quoteName(s.Name), s.Last, s.Called); err != nil {
+		if _, err := l.conn.Exec(ctx, `SELECT setval($1::regclass, $2, $3)`, QuoteName(s.Name), s.Last, s.Called); err != nil {
 			return fmt.Errorf("sequence %s: %w", s.Name, err)
 		}
 	}

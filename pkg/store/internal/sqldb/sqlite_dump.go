@@ -130,7 +130,7 @@ func (d *sqliteDump) readTables(ctx context.Context) error {
 			by = []string{"rowid"}
 			t.Columns = append(by, t.Columns...)
 		}
-		d.order[t.Name] = quoteNames(by)
+		d.order[t.Name] = QuoteNames(by)
 		d.layout.Tables = append(d.layout.Tables, t)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (d *sqliteDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64
 		into[i] = &values[i]
 	}
 	var row []byte
-	err = Each(ctx, d.conn, `SELECT `+quoteNames(t.Columns)+` FROM `+quoteName(t.Name)+` ORDER BY `+d.order[t.Name], nil, func(scan func(...any) error) error {
+	err = Each(ctx, d.conn, `SELECT `+QuoteNames(t.Columns)+` FROM `+QuoteName(t.Name)+` ORDER BY `+d.order[t.Name], nil, func(scan func(...any) error) error {
 		if err := scan(into...); err != nil {
 			return err
 		}

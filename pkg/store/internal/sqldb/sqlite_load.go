@@ -53,8 +53,8 @@ func LoadSQLite(ctx context.Context, dir string) (_ Load, err error) {
 			_ = l.Close(ctx)
 		}
 	}()
-	if _, err := os.Lstat(filepath.Join(dir, sqliteFile)); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("%s has a database already", dir), err)
+	if err := refuseDatabase(dir); err != nil {
+		return nil, err
 	}
 	if err := os.RemoveAll(l.work); err != nil {
 		return nil, err
@@ -99,14 +99,14 @@ func (l *sqliteLoad) Make(ctx context.Context, layout Layout) error {
 		if err := rows.Scan(&kind, &name, &text); err != nil {
 			return err
 		}
-		drop = append(drop, `DROP `+kind+` `+quoteName(name))
+		drop = append(drop, `DROP `+kind+` `+QuoteName(name))
 		l.later = append(l.later, text)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, t := range layout.Tables { // migrations may have stored rows
-		drop = append(drop, `DELETE FROM `+quoteName(t.Name))
+		drop = append(drop, `DELETE FROM `+QuoteName(t.Name))
 	}
 	return l.exec(ctx, drop...)
 }
@@ -134,7 +134,7 @@ func (l *sqliteLoad) Copy(ctx context.Context, t Table, r io.Reader) (err error)
 			_ = tx.Rollback()
 		}
 	}()
-	st, err := tx.PrepareContext(ctx, `INSERT INTO `+quoteName(t.Name)+`(`+quoteNames(t.Columns)+`) VALUES (?`+strings.Repeat(", ?", len(t.Columns)-1)+`)`)
+	st, err := tx.PrepareContext(ctx, `INSERT INTO `+QuoteName(t.Name)+`(`+QuoteNames(t.Columns)+`) VALUES (?`+strings.Repeat(", ?", len(t.Columns)-1)+`)`)
 	if err != nil {
 		return err
 	}
@@ -224,16 +224,29 @@ func (l *sqliteLoad) Finish(context.Context) error {
 	if err := l.closeDB(); err != nil {
 		return err
 	}
-	if err := durable.SyncFile(l.path); err != nil {
+	return putInPlace(l.path, l.dir)
+}
+
+// refuseDatabase returns an error for a data directory that has a database.
+func refuseDatabase(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, sqliteFile)); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fmt.Errorf("%s has a database already", dir), err)
+	}
+	return nil
+}
+
+// putInPlace gives a database that is closed its place in a data directory, and removes the directory in which it was made.
+func putInPlace(path, dir string) error {
+	if err := durable.SyncFile(path); err != nil {
 		return err
 	}
-	if err := os.Rename(l.path, filepath.Join(l.dir, sqliteFile)); err != nil {
+	if err := os.Rename(path, filepath.Join(dir, sqliteFile)); err != nil {
 		return err
 	}
-	if err := durable.SyncDirectory(l.dir); err != nil {
+	if err := durable.SyncDirectory(dir); err != nil {
 		return err
 	}
-	return os.RemoveAll(l.work)
+	return os.RemoveAll(filepath.Dir(path))
 }
 
 func (l *sqliteLoad) closeDB() error {

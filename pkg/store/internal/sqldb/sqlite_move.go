@@ -5,14 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
-
-	"github.com/spangrove/spangrove/pkg/store/internal/durable"
 )
 
 // OpenSQLiteBeside opens the database of a data directory for reading and writing, by one connection, while a server may use it: only
@@ -52,6 +49,9 @@ type UnfinishedSQLite struct {
 	unlock func()
 }
 
+// NearDays is how many days before today have filters of ids when they begin to hold events. Events of other days are listed by id.
+const NearDays = 31
+
 // movingDirectory is where a database is made. It is not that of a restore, which begins anew each time.
 const movingDirectory = "unfinished-move"
 
@@ -73,8 +73,8 @@ func MakeSQLite(ctx context.Context, dir string) (_ *UnfinishedSQLite, err error
 			_ = u.Close()
 		}
 	}()
-	if _, err := os.Lstat(filepath.Join(dir, sqliteFile)); !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("%s has a database already", dir), err)
+	if err := refuseDatabase(dir); err != nil {
+		return nil, err
 	}
 	if f, err := os.OpenFile(u.path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
 		return nil, err
@@ -98,16 +98,7 @@ func (u *UnfinishedSQLite) Finish() error {
 		return err
 	}
 	u.DB = nil
-	if err := durable.SyncFile(u.path); err != nil {
-		return err
-	}
-	if err := os.Rename(u.path, filepath.Join(u.dir, sqliteFile)); err != nil {
-		return err
-	}
-	if err := durable.SyncDirectory(u.dir); err != nil {
-		return err
-	}
-	return os.RemoveAll(filepath.Dir(u.path))
+	return putInPlace(u.path, u.dir)
 }
 
 // Close ends the work. What is not finished stays where it is, to go on with.
