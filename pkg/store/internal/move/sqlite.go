@@ -375,5 +375,5 @@ func (s *SQLite) finish(ctx context.Context, _ []*table) error {
 	if err != nil {
 		return err
 	}
-	return s.file.Finish()
+	return s.file.Finish(ctx)
 }

@@ -92,8 +92,15 @@ func MakeSQLite(ctx context.Context, dir string) (_ *UnfinishedSQLite, err error
 	return u, err
 }
 
-// Finish gives the database its place. It is closed before, so that all of it is in one file.
-func (u *UnfinishedSQLite) Finish() error {
+// Finish gives the database its place. Closing it would leave in its log what cannot be copied back, and say nothing.
+func (u *UnfinishedSQLite) Finish(ctx context.Context) error {
+	var busy, logged, copied int
+	if err := u.DB.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &copied); err != nil {
+		return fmt.Errorf("copy the log into the database: %w", err)
+	}
+	if busy != 0 {
+		return errors.New("the new database is in use by another process")
+	}
 	if err := u.DB.Close(); err != nil {
 		return err
 	}
