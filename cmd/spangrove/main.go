@@ -48,6 +48,7 @@ The server's embedded configuration reads these variables:
     SPANGROVE_DATA_DIR        SQLite, generated key        ./spangrove-data
     SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
     SPANGROVE_POSTGRES_DIRECT_DSN  the same past a pooler
+    SPANGROVE_POSTGRES_READ_DSN  a replica of it, to read
     SPANGROVE_API_KEY         a key instead of a generated one
     SPANGROVE_PROJECT         the first project's name     default
     SPANGROVE_SCRUB           replace secrets: secrets     off

@@ -26,6 +26,8 @@ const (
 	minAuditEntries   = 1000
 	maxAuditEntries   = 100_000_000
 
+	maxReplicaWait = 10 * time.Second
+
 	maxAhead = 366 * 24 * time.Hour // each four weeks ahead may take a partition of PostgreSQL
 )
 
@@ -233,6 +235,14 @@ type PostgresConfig struct {
 	// Empty (the default): DSN serves for all.
 	DirectDSN configopaque.String `mapstructure:"direct_dsn"`
 
+	// ReadDSN is a connection string of a replica of the same database (streaming replication), or of several behind one address. Searches,
+	// charts, sessions and the results of runs are read there, and see all that was committed when they began. Empty (the default): there is none.
+	ReadDSN configopaque.String `mapstructure:"read_dsn"`
+
+	// ReplicaWait is how long a statement waits for the replica to have what was committed when it began; past it, reads go to
+	// DSN until the replica keeps up again. Default 100 ms, at most 10 s.
+	ReplicaWait time.Duration `mapstructure:"replica_wait"`
+
 	// Writers is how many transactions write telemetry at once, in addition to one for everything else. Default 4,
 	// at most 64.
 	Writers int `mapstructure:"writers"`
@@ -272,16 +282,22 @@ func (c *PostgresConfig) Validate() error {
 	if c.Writers < 1 || c.Writers > maxWriters {
 		return fmt.Errorf("writers: must be between 1 and %d, not %d", maxWriters, c.Writers)
 	}
+	if c.ReplicaWait <= 0 || c.ReplicaWait > maxReplicaWait {
+		return fmt.Errorf("replica_wait: must be more than 0s and at most %s, not %s", maxReplicaWait, c.ReplicaWait)
+	}
 	if !c.used() {
 		if c.DirectDSN != "" {
 			return errors.New("direct_dsn: must be set together with dsn")
+		}
+		if c.ReadDSN != "" {
+			return errors.New("read_dsn: must be set together with dsn")
 		}
 		return nil
 	}
 	for _, s := range []struct {
 		name string
 		dsn  configopaque.String
-	}{{"dsn", c.DSN}, {"direct_dsn", c.DirectDSN}} {
+	}{{"dsn", c.DSN}, {"direct_dsn", c.DirectDSN}, {"read_dsn", c.ReadDSN}} {
 		if _, err := pgxpool.ParseConfig(string(s.dsn)); err != nil {
 			return fmt.Errorf("%s: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database", s.name)
 		}

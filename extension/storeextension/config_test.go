@@ -22,7 +22,8 @@ func TestConfig(t *testing.T) {
 	sqlite.Limits.RequestsPerSecond, sqlite.Limits.StoredBytes = 12.5, 0
 	sqlite.Retention = RetentionConfig{EventDays: 90, PayloadDays: 30, Bytes: 5_000_000_000, PayloadFirst: true}
 	postgres := createDefaultConfig().(*Config)
-	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", DirectDSN: "host=db2.example.com", Writers: 2}
+	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", DirectDSN: "host=db2.example.com",
+		ReadDSN: "host=db3.example.com", ReplicaWait: 250 * time.Millisecond, Writers: 2}
 
 	times := createDefaultConfig().(*Config)
 	times.StartTime = StartTimeConfig{Oldest: "2001-02-03", Ahead: 720 * time.Hour}
@@ -54,6 +55,9 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/dsn", wantErr: "postgres: dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
 		{id: "spangrove_store/direct", wantErr: "postgres: direct_dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
 		{id: "spangrove_store/alone", wantErr: "postgres: direct_dsn: must be set together with dsn"},
+		{id: "spangrove_store/replica", wantErr: "postgres: read_dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
+		{id: "spangrove_store/replica_alone", wantErr: "postgres: read_dsn: must be set together with dsn"},
+		{id: "spangrove_store/replica_wait", wantErr: "postgres: replica_wait: must be more than 0s and at most 10s, not 11s"},
 		{id: "spangrove_store/writers", wantErr: "postgres: writers: must be between 1 and 64, not 0"},
 		{id: "spangrove_store/queue", wantErr: "queue_bytes: must be at least 1048576, not 5"},
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},

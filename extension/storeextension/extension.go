@@ -78,6 +78,8 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		SlowCommit:  e.cfg.slowCommit(),
 		Writers:     e.cfg.Postgres.Writers,
 		DirectDSN:   string(e.cfg.Postgres.DirectDSN),
+		ReadDSN:     string(e.cfg.Postgres.ReadDSN),
+		ReplicaWait: e.cfg.Postgres.ReplicaWait,
 
 		AuditRetention:  e.cfg.Audit.Retention,
 		AuditMaxEntries: e.cfg.Audit.MaxEntries,

@@ -32,7 +32,7 @@ func NewFactory() extension.Factory {
 func createDefaultConfig() component.Config {
 	return &Config{
 		SQLite:     SQLiteConfig{Directory: defaultDirectory, Synchronous: "full"},
-		Postgres:   PostgresConfig{Writers: defaultWriters},
+		Postgres:   PostgresConfig{Writers: defaultWriters, ReplicaWait: store.DefaultReplicaWait},
 		QueueBytes: defaultQueueBytes,
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,

@@ -27,6 +27,7 @@ const maxSecretBytes = 64 << 10
 var secrets = map[string]string{
 	"SPANGROVE_POSTGRES_DSN":        "extensions::spangrove_store::postgres::dsn",
 	"SPANGROVE_POSTGRES_DIRECT_DSN": "extensions::spangrove_store::postgres::direct_dsn",
+	"SPANGROVE_POSTGRES_READ_DSN":   "extensions::spangrove_store::postgres::read_dsn",
 	"SPANGROVE_API_KEY":             "extensions::spangrove_auth::api_key",
 	"SPANGROVE_SECRET":              "extensions::spangrove_evaluate::secret",
 	"SPANGROVE_SMTP_PASSWORD":       "extensions::spangrove_evaluate::alerts::smtp::password",

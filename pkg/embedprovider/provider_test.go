@@ -64,6 +64,7 @@ var settings = []struct{ variable, key, byDefault string }{
 	{"SPANGROVE_DATA_DIR", "extensions::spangrove_store::sqlite::directory", "./spangrove-data"},
 	{"SPANGROVE_POSTGRES_DSN", "extensions::spangrove_store::postgres::dsn", ""},
 	{"SPANGROVE_POSTGRES_DIRECT_DSN", "extensions::spangrove_store::postgres::direct_dsn", ""},
+	{"SPANGROVE_POSTGRES_READ_DSN", "extensions::spangrove_store::postgres::read_dsn", ""},
 	{"SPANGROVE_API_KEY", "extensions::spangrove_auth::api_key", ""},
 	{"SPANGROVE_PROJECT", "extensions::spangrove_auth::project", "default"},
 	{"SPANGROVE_LOG_LEVEL", "service::telemetry::logs::level", "info"},

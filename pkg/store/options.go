@@ -33,6 +33,12 @@ type Options struct {
 	// DirectDSN is a connection string of the same PostgreSQL database that leads to a session for each connection. With it the store may be
 	// opened through a pooler that gives each transaction another session.
 	DirectDSN string
+	// ReadDSN is a connection string of a replica of the PostgreSQL database, by which heavy reads are answered. They see what
+	// they would see at the primary.
+	ReadDSN string
+	// ReplicaWait is how long a statement waits for the replica to have what was committed when it began; past it,
+	// reads go to the primary until the replica keeps up again. Default 100 ms.
+	ReplicaWait time.Duration
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
 	Limits *project.Bounds
 	// Retention is the rule of projects that set none of their own. Default: everything is kept.
@@ -77,6 +83,7 @@ const (
 	DefaultReadTimeout = 30 * time.Second
 	DefaultReadShare   = 4
 	DefaultReadWait    = 10 * time.Second
+	DefaultReplicaWait = 100 * time.Millisecond
 	DefaultValueEvents = 50_000
 	DefaultPackAfter   = 10 * time.Minute
 	DefaultSlowCommit  = 2 * time.Second
@@ -128,6 +135,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ReadWait == 0 {
 		o.ReadWait = DefaultReadWait
+	}
+	if o.ReplicaWait == 0 {
+		o.ReplicaWait = DefaultReplicaWait
 	}
 	if o.ValueEvents == 0 {
 		o.ValueEvents = DefaultValueEvents

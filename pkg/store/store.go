@@ -50,7 +50,9 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 // OpenPostgres opens the store in a PostgreSQL database, version 15 or later.
 func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	o = o.withDefaults()
-	db, err := sqldb.OpenPostgres(ctx, sqldb.ServerOptions{DSN: dsn, DirectDSN: o.DirectDSN, Writers: o.Writers, ReadTimeout: o.ReadTimeout, Logger: o.Logger})
+	db, err := sqldb.OpenPostgres(ctx, sqldb.ServerOptions{
+		DSN: dsn, DirectDSN: o.DirectDSN, ReadDSN: o.ReadDSN, ReplicaWait: o.ReplicaWait, Writers: o.Writers, ReadTimeout: o.ReadTimeout, Logger: o.Logger,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,13 @@ func TestPostgresPooled(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newPooledPlace(t) })
 }
 
+// TestPostgresReplica holds a store with a replica to the same cases: they write, and read at once what they wrote.
+func TestPostgresReplica(t *testing.T) {
+	t.Parallel()
+	pair := sqldbtest.NewReplicated(t)
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newReplicaPlace(t, pair) })
+}
+
 // TestSQLiteSegments and TestPostgresSegments hold reads to the cases of the suite about searches and charts, all events in segments.
 func TestSQLiteSegments(t *testing.T) {
 	t.Parallel()
@@ -109,8 +116,11 @@ func (p sqlitePlace) OfSession(event, session string) string {
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
-// postgresPlace is a schema of its own in the database of the tests, or a database of its own behind a pooler.
-type postgresPlace struct{ dsn, pooled string }
+// postgresPlace is a schema of its own in the database of the tests, a database of its own behind a pooler, or a schema of its own in one that has a replica.
+type postgresPlace struct {
+	dsn, pooled, replica string
+	pair                 *sqldbtest.Replicated
+}
 
 // newPostgresPlace returns a new schema; the test is skipped if there is no database.
 func newPostgresPlace(t *testing.T) postgresPlace {
@@ -125,9 +135,20 @@ func newPooledPlace(t *testing.T) postgresPlace {
 	return postgresPlace{dsn: dsn, pooled: pooled}
 }
 
+// newReplicaPlace returns a new schema in a database that has a replica.
+func newReplicaPlace(t *testing.T, pair *sqldbtest.Replicated) postgresPlace {
+	t.Helper()
+	p := postgresPlace{pair: pair}
+	p.dsn, p.replica = pair.Schema(t)
+	return p
+}
+
 func (p postgresPlace) Open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
 	dsn := p.dsn
+	if p.replica != "" {
+		o.ReadDSN, o.ReplicaWait = p.replica, 5*time.Second
+	}
 	if p.pooled != "" {
 		dsn, o.DirectDSN = p.pooled, p.dsn
 	}
@@ -196,6 +217,9 @@ func (p sqlitePlace) Fresh(t *testing.T) storetest.Place { return sqlitePlace{t.
 func (p postgresPlace) Fresh(t *testing.T) storetest.Place {
 	if p.pooled != "" {
 		return newPooledPlace(t)
+	}
+	if p.pair != nil {
+		return newReplicaPlace(t, p.pair)
 	}
 	return newPostgresPlace(t)
 }

@@ -97,8 +97,7 @@ type chartSum struct {
 // sumTogether answers the charts that segments can answer in one pass over them. The others have no answer: those are for Chart.
 func (s *Store) sumTogether(ctx context.Context, projectID int64, charts []*query.Chart) ([]*query.ChartAnswer, error) {
 	answers := make([]*query.ChartAnswer, len(charts))
-	at := map[int]*chartSum{}
-	var list []*chartSum
+	var at []int
 	for i, c := range charts {
 		if c == nil || c.RunID != "" || c.InRuns || query.NeedPayload(c.Filters) || c.NeedPayload() {
 			continue
@@ -107,28 +106,37 @@ func (s *Store) sumTogether(ctx context.Context, projectID int64, charts []*quer
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			continue
+		if ok {
+			at = append(at, i)
 		}
-		plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, *c.From)
-		x := &chartSum{c: c, match: query.NewMatcher(c.Filters), sums: query.NewChartSums(c, &plan, nil)}
-		x.question = "chart " + x.sums.BlockKey()
-		at[i] = x
-		list = append(list, x)
 	}
-	if len(list) == 0 {
+	if len(at) == 0 {
 		return answers, nil
 	}
-	ok, err := s.inSegments(ctx, projectID, false, func(v *segmentView) error { return v.sumCharts(ctx, list) })
+	var list []*chartSum
+	ok, err := s.inSegments(ctx, projectID, false, func(v *segmentView) error {
+		list = nil
+		for _, i := range at {
+			list = append(list, s.newChartSum(projectID, charts[i]))
+		}
+		return v.sumCharts(ctx, list)
+	})
 	if err != nil || !ok {
 		return answers, err
 	}
-	for i, x := range at {
+	for n, x := range list {
 		if !x.failed {
-			answers[i] = x.answer
+			answers[at[n]] = x.answer
 		}
 	}
 	return answers, nil
+}
+
+func (s *Store) newChartSum(projectID int64, c *query.Chart) *chartSum {
+	plan := query.CompileChart(query.NewBuilder(s.Dialect), projectID, c, *c.From)
+	x := &chartSum{c: c, match: query.NewMatcher(c.Filters), sums: query.NewChartSums(c, &plan, nil)}
+	x.question = "chart " + x.sums.BlockKey()
+	return x
 }
 
 // sumCharts sums up charts of one range.

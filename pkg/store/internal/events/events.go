@@ -187,6 +187,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		waiting:    s.pool.Waiting,
 		updates:    s.pending.count,
 		statements: db.Statements,
+		replica:    db.ReplicaReads,
 		idFilters:  s.idFilter.size,
 		segments:   &s.sealed,
 		condition:  s.condition,

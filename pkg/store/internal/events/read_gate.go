@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // gate shares the connections for heavy reads among projects: no project has more than its share, and
@@ -130,7 +131,7 @@ func (g *gate) give(project int64, n int) {
 }
 
 // HeavyRead begins a heavy read of a project with n connections, within the time that a read may
-// take. end ends it. Within a heavy read, it is that one.
+// take. end ends it. Within a heavy read, it is that one. A replica may answer it.
 func (s *Store) HeavyRead(ctx context.Context, project int64, n int) (_ context.Context, end func(), err error) {
 	if ctx.Value(inHeavyRead{}) != nil {
 		return ctx, func() {}, nil
@@ -140,7 +141,7 @@ func (s *Store) HeavyRead(ctx context.Context, project int64, n int) (_ context.
 		return ctx, nil, err
 	}
 	// The time begins once the connections are had; the wait for them has a bound of its own.
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, inHeavyRead{}, true), s.options.ReadTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(sqldb.FromReplica(ctx), inHeavyRead{}, true), s.options.ReadTimeout)
 	return ctx, func() { cancel(); release() }, nil
 }
 

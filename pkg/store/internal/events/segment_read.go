@@ -104,6 +104,7 @@ func (s *Store) leadsToFew(ctx context.Context, projectID int64, b *query.Builde
 
 // inSegments calls f with a view of a project's segments. It reports whether f has answered: not if there are no segments or f says so
 // (errNotInSegments), nor if a segment turns out to be damaged, which is built again then. payloads says that the question looks at payloads.
+// f may be called a second time, as Snapshot's.
 func (s *Store) inSegments(ctx context.Context, project int64, payloads bool, f func(v *segmentView) error) (answered bool, err error) {
 	if ctx.Value(fromRows{}) != nil {
 		return false, nil

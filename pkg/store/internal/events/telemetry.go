@@ -91,8 +91,9 @@ func newTelemetry(m metric.Meter, now func() time.Time, read gauges) (*telemetry
 type gauges struct {
 	queued     func() int64 // bytes that wait for a commit
 	waiting    func() (requests, events, maxRequests int64)
-	updates    func() int               // that wait for their event
-	statements func() int64             // statements that transactions have run
+	updates    func() int   // that wait for their event
+	statements func() int64 // statements that transactions have run
+	replica    func() (replica, itself int64)
 	idFilters  func() (n int, size int) // filters of ids, and their bytes
 	segments   *segmentGauges
 	condition  *condition
@@ -124,6 +125,11 @@ func observe(m metric.Meter, read gauges) error {
 	if err != nil {
 		return err
 	}
+	replica, err := m.Int64ObservableCounter("spangrove_store_replica_reads", metric.WithUnit("{read}"),
+		metric.WithDescription("Reads that a replica may answer, by what answered them: replica, or primary while the replica cannot."))
+	if err != nil {
+		return err
+	}
 	filters, err := m.Int64ObservableGauge("spangrove_store_id_filters", metric.WithUnit("{filter}"),
 		metric.WithDescription("Filters that know on which days event ids may be stored."))
 	if err != nil {
@@ -145,10 +151,14 @@ func observe(m metric.Meter, read gauges) error {
 		o.ObserveInt64(requests, waiting)
 		o.ObserveInt64(updates, int64(read.updates()))
 		o.ObserveInt64(statements, read.statements())
+		if by, not := read.replica(); by+not > 0 {
+			o.ObserveInt64(replica, by, metric.WithAttributes(attribute.String("by", "replica")))
+			o.ObserveInt64(replica, not, metric.WithAttributes(attribute.String("by", "primary")))
+		}
 		o.ObserveInt64(filters, int64(n))
 		o.ObserveInt64(filterBytes, int64(size))
 		return nil
-	}, queue, requests, updates, statements, filters, filterBytes)
+	}, queue, requests, updates, statements, replica, filters, filterBytes)
 	return err
 }
 

@@ -93,13 +93,16 @@ type DB interface {
 	// Full reports whether the database had no space to write. Such an error is Unavailable, too.
 	Full(err error) bool
 	// Snapshot calls f with a connection all of whose reads see the database as it is at the first of them. f must close the rows of one
-	// read before the next, and must not use the connection from several goroutines at once.
+	// read before the next, and must not use the connection from several goroutines at once. If a replica fails meanwhile, f is called once
+	// more, to begin anew.
 	Snapshot(ctx context.Context, f func(Conn) error) error
 	// Quick reads outside a transaction by connections that no search takes: keys, and what
 	// ingestion must know.
 	Quick() Conn
 	// Readers returns how many connections read at once, in addition to the quick ones.
 	Readers() int
+	// ReplicaReads returns how many reads that a replica may answer (FromReplica) it has answered, and how many the database itself.
+	ReplicaReads() (replica, itself int64)
 	// DiskBytes returns what the database takes on disk.
 	DiskBytes(ctx context.Context) (int64, error)
 	// Describe returns which database it is.

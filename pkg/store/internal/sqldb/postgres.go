@@ -35,6 +35,7 @@ type Postgres struct {
 	Pool       *pgxpool.Pool   // of writers
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
+	replica    *replica      // that answers part of them; nil: there is none
 	nWriters   int
 
 	readTimeout time.Duration
@@ -75,6 +76,10 @@ type ServerOptions struct {
 	// DirectDSN leads to the same database with a session for each connection. With it DSN may lead to a pooler that gives each
 	// transaction another session. Empty: DSN serves for all.
 	DirectDSN string
+	// ReadDSN leads to a replica that answers heavy reads (FromReplica). Empty: there is none.
+	ReadDSN string
+	// ReplicaWait is how long a read waits for the replica to have what was committed when the read began.
+	ReplicaWait time.Duration
 	// Writers is how many transactions write telemetry at once; one more writes all else.
 	Writers int
 	// ReadTimeout bounds a statement that reads.
@@ -116,7 +121,11 @@ func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
 			return nil, err
 		}
 	}
-	if err := d.prepare(ctx, o.Logger); err != nil {
+	err = d.prepare(ctx, o.Logger)
+	if err == nil && o.ReadDSN != "" {
+		err = d.openReplica(ctx, o)
+	}
+	if err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -262,6 +271,13 @@ func (d *Postgres) Query(ctx context.Context, sql string, args ...any) (Rows, er
 
 func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
 	ctx, cancel := readContext(ctx, d.readTimeout)
+	if by == d.reads {
+		if r := d.replicaFor(ctx); r != nil {
+			if rs, ok := r.query(ctx, sql, args); ok {
+				return timedRows{rs, cancel}, nil
+			}
+		}
+	}
 	var rs Rows
 	var err error
 	switch {
@@ -401,6 +417,9 @@ func (d *Postgres) Erase(context.Context, func(context.Context) error, Changer) 
 func (d *Postgres) GiveBack(context.Context, Changer) error { return nil }
 
 func (d *Postgres) Close(context.Context) error {
+	if d.replica != nil {
+		d.replica.close()
+	}
 	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.Pool} {
 		if p != nil {
 			p.Close()

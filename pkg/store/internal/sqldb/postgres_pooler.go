@@ -85,8 +85,13 @@ func (d *Postgres) localSettings(ctx context.Context) string {
 	if ctx.Value(patient{}) != nil {
 		limit = "0"
 	}
+	return localSettings(limit, d.watches)
+}
+
+// localSettings sets, for one transaction, the limit of time of its statements in milliseconds, and watchClient where the server's system can do it.
+func localSettings(limit string, watches bool) string {
 	text := "SET LOCAL jit = off; SET LOCAL statement_timeout = " + limit
-	if d.watches {
+	if watches {
 		text += "; SET LOCAL client_connection_check_interval = " + watchEvery
 	}
 	return text

@@ -10,6 +10,11 @@ import (
 
 // Snapshot is a transaction at the level REPEATABLE READ.
 func (d *Postgres) Snapshot(ctx context.Context, f func(Conn) error) error {
+	if r := d.replicaFor(ctx); r != nil {
+		if answered, err := r.snapshot(ctx, f); answered {
+			return err
+		}
+	}
 	tx, end, err := beginRead(ctx, d.reads, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		d.renew(ctx, err)
@@ -55,14 +60,19 @@ func beginRead(ctx context.Context, by *pgxpool.Pool, o pgx.TxOptions) (pgx.Tx, 
 	}, nil
 }
 
+// pgxQuerier is a transaction, or the connection that is in one.
+type pgxQuerier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 type postgresSnapshot struct {
 	*Postgres
-	tx pgx.Tx
+	by pgxQuerier
 }
 
 func (s *postgresSnapshot) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
 	ctx, cancel := readContext(ctx, s.readTimeout)
-	rs, err := s.tx.Query(ctx, sql, args...)
+	rs, err := s.by.Query(ctx, sql, args...)
 	if err != nil {
 		cancel()
 		return nil, err

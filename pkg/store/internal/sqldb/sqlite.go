@@ -229,6 +229,8 @@ func (d *SQLite) Writers() int { return 1 }
 // Statements returns how many statements transactions have run.
 func (d *SQLite) Statements() int64 { return d.statements.Load() }
 
+func (d *SQLite) ReplicaReads() (replica, itself int64) { return 0, 0 }
+
 func (d *SQLite) Exclusive() bool { return true }
 
 func (d *SQLite) ForUpdate(string) string { return "" }

@@ -17,19 +17,33 @@ import (
 // test is skipped where it is not installed.
 func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 	t.Helper()
+	bouncerProgram(t)
+	u, name := create(t, "DATABASE", "WITH (FORCE)")
+	u.Path = "/" + name
+	return PgBouncerTo(t, u.String(), settings...), u.String()
+}
+
+func bouncerProgram(t *testing.T) string {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil { // Debian's, off the PATH of most users
 			t.Skip("pgbouncer is not installed")
 		}
 	}
-	u, name := create(t, "DATABASE", "WITH (FORCE)")
-	u.Path = "/" + name
-	direct = u.String()
+	return program
+}
+
+// PgBouncerTo runs PgBouncer before a database, with further settings, and returns the connection string through it. The test is skipped where it is
+// not installed.
+func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
+	t.Helper()
+	program := bouncerProgram(t)
 	conf, err := pgx.ParseConfig(direct)
 	if err != nil {
 		t.Fatal(err)
 	}
+	name := conf.Database
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -67,10 +81,10 @@ func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 	for range 200 {
 		if c, err := net.Dial("tcp", address); err == nil {
 			_ = c.Close()
-			return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", conf.User, address, name), direct
+			return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", conf.User, address, name)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	t.Fatal("PgBouncer does not listen")
-	return "", ""
+	return ""
 }

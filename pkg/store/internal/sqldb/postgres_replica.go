@@ -1,0 +1,454 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// replica is a copy of the database that PostgreSQL keeps by streaming replication, or several behind one address. It answers reads whose
+// context allows it (FromReplica).
+//
+// It answers them as the primary would: before each statement the primary is asked up to where its log is on disk, and the statement runs
+// once the replica has replayed the log up to there. So it sees everything that was committed when it began, by whichever server, and callers
+// need not know where it ran. If that takes longer than wait, or the replica fails, the statement runs at the primary, and so do all others until
+// the replica keeps up again, which is looked at every replicaEvery.
+//
+// Each statement runs in a transaction that leaves nothing behind, so that a pooler may stand before the replica, too.
+type replica struct {
+	primary *Postgres
+	log     *zap.Logger
+	pool    *pgxpool.Pool
+	checks  *pgxpool.Pool // of the one connection that looks whether the replica keeps up
+	wait    time.Duration // for the log, at most
+	same    identity      // of the primary's database
+	at      positions
+
+	settings atomic.Pointer[string] // of each transaction
+	state    atomic.Int32           // replicaUnknown until it was looked at
+	stop     context.CancelFunc
+	work     sync.WaitGroup
+
+	reads, missed atomic.Int64 // that it answered, and that were left to the primary
+}
+
+// States of a replica.
+const (
+	replicaUnknown = iota
+	replicaServes
+	replicaRests
+)
+
+const (
+	// replicaEvery is how often it is looked at whether the replica keeps up.
+	replicaEvery = time.Second
+	// replicaConnect is how long a connection to the replica may take if the connection string does not say: reads can go elsewhere.
+	replicaConnect = 2 * time.Second
+	// replicaPoll is the longest pause between two questions how far the replica is.
+	replicaPoll = 8 * time.Millisecond
+	// replicaStart bounds the first look at the replica, for which the start of the server waits.
+	replicaStart = 5 * time.Second
+)
+
+// FromReplica returns a context whose reads outside of transactions, but for those of Quick, may be answered by a replica, if there is one.
+// They see no less than at the primary.
+func FromReplica(ctx context.Context) context.Context {
+	return context.WithValue(ctx, fromReplica{}, true)
+}
+
+type fromReplica struct{}
+
+// identity tells databases apart. Copies of one have the same.
+type identity struct{ system, database, schema string }
+
+const selectIdentity = `SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database()::text, coalesce(current_schema(), '')::text`
+
+func readIdentity(ctx context.Context, q interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}) (id identity, err error) {
+	err = q.QueryRow(ctx, selectIdentity, pgx.QueryExecModeSimpleProtocol).Scan(&id.system, &id.database, &id.schema)
+	return id, err
+}
+
+// errReplica is the error of a read that the replica cannot answer. Another one than it is a mistake of the operator.
+var errReplica = errors.New("the replica")
+
+// openReplica opens the replica at dsn, and looks at it once. One that cannot be reached, or does not keep up, is no error: it may later. One of another
+// database is.
+func (d *Postgres) openReplica(ctx context.Context, o ServerOptions) error {
+	conf, err := postgresConfig("read_dsn", o.ReadDSN, 0)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(o.ReadDSN, "connect_timeout") {
+		conf.ConnConfig.ConnectTimeout = replicaConnect
+	}
+	conf.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	conf.MaxConns = d.reads.Config().MaxConns
+	conf.MinConns = 0
+	r := &replica{primary: d, log: o.Logger, wait: o.ReplicaWait}
+	r.at.ask = d.position
+	if r.same, err = readIdentity(ctx, d.quickReads); err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	conf.AfterConnect = r.identify
+	one := conf.Copy()
+	one.MaxConns = 1
+	if r.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
+		return err
+	}
+	if r.checks, err = pgxpool.NewWithConfig(ctx, one); err != nil {
+		r.pool.Close()
+		return err
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	r.stop = stop
+	d.replica = r
+	var wrong *fault.Error
+	if err := r.look(ctx, replicaStart); errors.As(err, &wrong) {
+		return wrong
+	}
+	r.work.Go(func() { r.watch(background) })
+	return nil
+}
+
+// identify refuses a connection that leads to another database, and finds the settings of transactions.
+func (r *replica) identify(ctx context.Context, c *pgx.Conn) error {
+	is, err := readIdentity(ctx, c)
+	if err != nil {
+		return err
+	}
+	if is != r.same {
+		return fault.InvalidField("read_dsn", "it leads to another database than dsn: to %s, schema %q, of system %s, and dsn to %s, schema %q, of system %s",
+			is.database, is.schema, is.system, r.same.database, r.same.schema, r.same.system)
+	}
+	settings := localSettings(r.primary.readLimit, false)
+	_, err = c.Exec(ctx, "BEGIN; SET LOCAL client_connection_check_interval = "+watchEvery, pgx.QueryExecModeSimpleProtocol)
+	if err == nil {
+		settings = localSettings(r.primary.readLimit, true)
+	}
+	if _, end := c.Exec(ctx, "ROLLBACK", pgx.QueryExecModeSimpleProtocol); end != nil {
+		return end
+	}
+	if err != nil && sqlState(err) != "22023" {
+		return err
+	}
+	r.settings.Store(&settings)
+	return nil
+}
+
+// watch looks at the replica again and again, until ctx ends.
+func (r *replica) watch(ctx context.Context) {
+	tick := time.NewTicker(replicaEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = r.look(ctx, r.wait+replicaConnect)
+		}
+	}
+}
+
+// look finds out whether the replica keeps up.
+func (r *replica) look(ctx context.Context, limit time.Duration) error {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	at, err := r.at.now(within)
+	if err != nil {
+		return nil // the primary's trouble tells nothing about the replica
+	}
+	_, end, err := r.begin(within, r.checks, at)
+	if err == nil {
+		end()
+		if r.state.Swap(replicaServes) != replicaServes {
+			r.log.Info("searches, charts and sessions are read from the replica of PostgreSQL")
+		}
+		return nil
+	}
+	if ctx.Err() == nil {
+		r.rest(err)
+	}
+	return err
+}
+
+// rest has reads go to the primary until the replica was looked at again.
+func (r *replica) rest(err error) {
+	if r.state.Swap(replicaRests) != replicaRests {
+		r.log.Warn("searches, charts and sessions are read from the primary of PostgreSQL for now", zap.Error(err))
+	}
+	if r.primary.Unavailable(err) {
+		r.pool.Reset()
+		r.checks.Reset()
+	}
+}
+
+// replicaFor returns the replica if it may answer a read.
+func (d *Postgres) replicaFor(ctx context.Context) *replica {
+	if d.replica == nil || ctx.Value(fromReplica{}) == nil || ctx.Value(patient{}) != nil {
+		return nil
+	}
+	if d.replica.state.Load() != replicaServes {
+		d.replica.missed.Add(1)
+		return nil
+	}
+	return d.replica
+}
+
+// current begins a transaction at the replica that sees all that is committed now. ok is false if the primary is to answer.
+func (r *replica) current(ctx context.Context) (conn *pgx.Conn, end func(), ok bool) {
+	at, err := r.at.now(ctx)
+	if err == nil {
+		if conn, end, err = r.begin(ctx, r.pool, at); err == nil {
+			return conn, end, true
+		}
+		if ctx.Err() == nil {
+			r.rest(err)
+		}
+	}
+	r.missed.Add(1)
+	return nil, nil, false
+}
+
+// begin begins a transaction, at READ COMMITTED, in which the log is replayed up to a position of the primary's.
+func (r *replica) begin(ctx context.Context, pool *pgxpool.Pool, at position) (_ *pgx.Conn, end func(), err error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	end = func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
+		defer cancel()
+		if _, err := conn.Conn().PgConn().Exec(after, "ROLLBACK").ReadAll(); err != nil {
+			_ = conn.Conn().Close(after)
+		}
+		conn.Release()
+	}
+	far := `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= '` + at.lsn + `', false), ` +
+		`greatest((SELECT timeline_id FROM pg_control_checkpoint()), (SELECT received_tli FROM pg_stat_wal_receiver))`
+	text := "BEGIN READ ONLY; " + *r.settings.Load() + "; " + far
+	until := time.Now().Add(r.wait)
+	for pause := time.Millisecond; ; pause = min(2*pause, replicaPoll) {
+		answer, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll()
+		reached := false
+		if err == nil {
+			reached, err = at.reached(answer[len(answer)-1])
+		}
+		if err == nil && !reached && time.Now().After(until) {
+			err = fmt.Errorf("%w is more than %s behind", errReplica, r.wait)
+		}
+		if err == nil && !reached {
+			err = sleep(ctx, pause)
+		}
+		if err != nil {
+			end()
+			return nil, nil, err
+		}
+		if reached {
+			return conn.Conn(), end, nil
+		}
+		text = far
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// query runs a statement at the replica. ok is false if the primary is to answer, as where the replica fails before the first row: it ends statements
+// that keep it from replaying the log for too long.
+func (r *replica) query(ctx context.Context, sql string, args []any) (_ Rows, ok bool) {
+	conn, end, ok := r.current(ctx)
+	if !ok {
+		return nil, false
+	}
+	rs, err := conn.Query(ctx, sql, args...)
+	if err == nil {
+		begun := &begunRows{Rows: rs, ahead: true, has: rs.Next()}
+		if err = rs.Err(); err == nil {
+			r.reads.Add(1)
+			return timedRows{begun, end}, true
+		}
+		rs.Close()
+	}
+	end()
+	r.failed(ctx, err)
+	return nil, false
+}
+
+// snapshot calls f with a transaction at the replica all of whose reads see the database as of one moment. answered is false if f is to be called at the
+// primary, too.
+func (r *replica) snapshot(ctx context.Context, f func(Conn) error) (answered bool, err error) {
+	conn, end, ok := r.current(ctx)
+	if !ok {
+		return false, nil
+	}
+	defer end()
+	// A snapshot is taken before its statement finds out how far the log is, so this needs a transaction after the one that did. A pooler keeps
+	// the session for it, and everything is as it was but the settings.
+	_, err = conn.PgConn().Exec(ctx, "ROLLBACK AND CHAIN; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; "+*r.settings.Load()).ReadAll()
+	if err == nil {
+		err = f(&postgresSnapshot{r.primary, conn})
+	}
+	if err != nil && r.failed(ctx, err) {
+		return false, nil
+	}
+	r.reads.Add(1)
+	return true, err
+}
+
+// failed reports whether an error is the replica's own, and another server may do better.
+func (r *replica) failed(ctx context.Context, err error) bool {
+	lost := r.primary.Unavailable(err)
+	if ctx.Err() != nil || !lost && !r.primary.Retryable(err) {
+		return false
+	}
+	if lost {
+		r.rest(err)
+	}
+	r.missed.Add(1)
+	return true
+}
+
+func (r *replica) close() {
+	r.stop()
+	r.work.Wait()
+	r.pool.Close()
+	r.checks.Close()
+}
+
+func (d *Postgres) ReplicaReads() (replica, itself int64) {
+	if d.replica == nil {
+		return 0, 0
+	}
+	return d.replica.reads.Load(), d.replica.missed.Load()
+}
+
+// begunRows are rows of which the first was asked for already.
+type begunRows struct {
+	Rows
+	ahead, has bool
+}
+
+func (b *begunRows) Next() bool {
+	if b.ahead {
+		b.ahead = false
+		return b.has
+	}
+	return b.Rows.Next()
+}
+
+// position is one in the primary's log.
+type position struct {
+	lsn      string
+	timeline uint64
+}
+
+// reached reports whether a replica's answer says that it is as far, or why it will not be.
+func (p position) reached(answer *pgconn.Result) (bool, error) {
+	if answer.Err != nil {
+		return false, answer.Err
+	}
+	row := answer.Rows[0]
+	timeline, err := strconv.ParseUint(string(row[2]), 10, 32)
+	switch {
+	case err != nil:
+		return false, err
+	case string(row[0]) != "t":
+		return false, fmt.Errorf("%w is none: the server that read_dsn leads to is not in recovery", errReplica)
+	case timeline != p.timeline:
+		// Before a failover the same places in the log may have been something else.
+		return false, fmt.Errorf("%w is not known to follow the primary since the last failover: it is on timeline %d, and the primary on %d", errReplica, timeline, p.timeline)
+	}
+	return string(row[1]) == "t", nil
+}
+
+// position asks the primary up to where its log is on disk, which is everything that anybody sees of it. Without synchronous commits it is
+// up to where the log is written at all.
+func (d *Postgres) position(ctx context.Context) (p position, err error) {
+	const now = `SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text,
+		substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
+	var timeline string
+	if err := d.quickReads.QueryRow(ctx, now, pgx.QueryExecModeSimpleProtocol).Scan(&p.lsn, &timeline); err != nil {
+		d.renew(ctx, err)
+		return p, err
+	}
+	p.timeline, err = strconv.ParseUint(timeline, 16, 32)
+	return p, err
+}
+
+// positions shares questions for the position among all who ask meanwhile: one question is under way at a time, and who comes after it has begun has
+// part in the next.
+type positions struct {
+	ask func(context.Context) (position, error)
+
+	mu      sync.Mutex
+	next    *asked // not begun yet
+	running bool
+}
+
+type asked struct {
+	done chan struct{}
+	at   position
+	err  error
+}
+
+// positionLimit bounds one question, whose callers may all be gone.
+const positionLimit = 5 * time.Second
+
+// now returns a position that was asked for after the call.
+func (p *positions) now(ctx context.Context) (position, error) {
+	p.mu.Lock()
+	if p.next == nil {
+		p.next = &asked{done: make(chan struct{})}
+	}
+	mine := p.next
+	if !p.running {
+		p.running = true
+		go p.run(context.WithoutCancel(ctx))
+	}
+	p.mu.Unlock()
+	select {
+	case <-mine.done:
+		return mine.at, mine.err
+	case <-ctx.Done():
+		return position{}, ctx.Err()
+	}
+}
+
+// run asks until nobody waits.
+func (p *positions) run(ctx context.Context) {
+	for {
+		p.mu.Lock()
+		q := p.next
+		p.next, p.running = nil, q != nil
+		p.mu.Unlock()
+		if q == nil {
+			return
+		}
+		within, cancel := context.WithTimeout(ctx, positionLimit)
+		q.at, q.err = p.ask(within)
+		cancel()
+		close(q.done)
+	}
+}
