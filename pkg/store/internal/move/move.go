@@ -62,14 +62,13 @@ type DayReport struct {
 }
 
 const (
-	pageRows     = 1000    // that are read and stored together
-	roundNotes   = 2000    // of each table in a round, as long as there are no unique indexes but those of keys
-	fewNotes     = 500     // of all tables in a round, from which on the next step is taken
-	followRounds = 10_000  // before the comparison, and
-	turnRounds   = 20      // before the switch, whatever is left
-	chunkGroup   = 16      // chunks that are read together
-	chunkBytes   = 8 << 20 // of chunks in memory, but for those of one group
-	rememberMax  = 100_000 // ids of chunks that were just stored
+	pageRows    = 1000    // that are read and stored together
+	roundNotes  = 2000    // of each table in a round, as long as there are no unique indexes but those of keys
+	fewNotes    = 500     // of all tables that a round leaves, from which on the next step is taken
+	idleRounds  = 10      // that may pass without fewer being left than ever before
+	chunkGroup  = 16      // chunks that are read together
+	chunkBytes  = 8 << 20 // of chunks in memory, but for those of one group
+	rememberMax = 100_000 // ids of chunks that were just stored
 )
 
 type mover struct {
@@ -404,19 +403,55 @@ func (m *mover) putChunks(ctx context.Context, days map[int64]int64, sent map[in
 	return nil
 }
 
-// follow runs rounds until little has changed since the last one. Where writers are as fast, the comparison and the switch take what is left.
+// follow runs rounds until little has changed since the last one, or no less than for some time: writers that never pause are as fast as
+// rounds at some number of changes. The comparison and the switch take what is left.
 func (m *mover) follow(ctx context.Context) error {
-	for range followRounds {
+	var p pace
+	for {
 		n, err := m.round(ctx, roundNotes, false, nil)
 		if err != nil {
 			return fmt.Errorf("follow changes: %w", err)
 		}
 		m.o.Progress("follow changes", int64(n), 0)
-		if n < fewNotes {
-			break
+		left, err := m.left(ctx)
+		if err != nil {
+			return err
+		}
+		if p.settled(left) {
+			return nil
 		}
 	}
-	return nil
+}
+
+// left counts the notes that no round has taken yet.
+func (m *mover) left(ctx context.Context) (n int, err error) {
+	for _, t := range m.tables {
+		if t.noted() {
+			of, err := number(ctx, m.src, `SELECT count(*) FROM `+sqldb.QuoteName(t.notes()))
+			if err != nil {
+				return 0, err
+			}
+			n += int(of)
+		}
+	}
+	return n, nil
+}
+
+// pace sees when further rounds are of no use.
+type pace struct {
+	least int // notes that were ever left
+	idle  int // rounds since then
+	begun bool
+}
+
+// settled reports whether what a round has left is few, or no less than after the rounds before.
+func (p *pace) settled(left int) bool {
+	if !p.begun || left < p.least {
+		p.begun, p.least, p.idle = true, left, 0
+	} else {
+		p.idle++
+	}
+	return left < fewNotes || p.idle >= idleRounds
 }
 
 // changes are the notes that a round takes, and the keys in them, each once.
@@ -650,12 +685,13 @@ func (r *Report) describe(s *sums) {
 
 // turn makes the source refuse changes, stores the last of them, and makes the target a store that servers open.
 func (m *mover) turn(ctx context.Context) error {
-	for range turnRounds { // the fewer are left, the shorter is the time in which nobody can write
+	var p pace
+	for { // the fewer are left, the shorter is the time in which nobody can write
 		n, err := m.round(ctx, 0, true, nil)
 		if err != nil {
 			return err
 		}
-		if n < fewNotes {
+		if p.settled(n) { // as many as came during the round before
 			break
 		}
 	}

@@ -70,11 +70,16 @@ func (s *SQLite) Close(context.Context) error {
 
 func (s *SQLite) describe() string { return "SQLite in " + s.dir }
 
-func (s *SQLite) query(ctx context.Context, text string, args []any, f func(row []any) error) (err error) {
+func (s *SQLite) query(ctx context.Context, text string, args []any, f func(row []any) error) error {
 	rows, err := s.conn.QueryContext(ctx, text, args...)
 	if err != nil {
 		return err
 	}
+	return eachRow(rows, f)
+}
+
+// eachRow calls f with each of some rows, and closes them.
+func eachRow(rows *sql.Rows, f func(row []any) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	columns, err := rows.Columns()
 	if err != nil {
@@ -161,11 +166,22 @@ func (s *SQLite) compare(c column, placeholder int) (name, argument string) {
 
 func (s *SQLite) argument(_ column, v any) any { return v }
 
-func (s *SQLite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) error {
+func (s *SQLite) byKeys(ctx context.Context, t *table, keys [][]any, f func(row []any) error) (err error) {
 	columns, from := s.selects(t)
-	text := `SELECT ` + columns + ` FROM ` + from + ` WHERE ` + s.isKey(t)
+	if len(keys) == 0 {
+		return nil
+	}
+	st, err := s.conn.PrepareContext(ctx, `SELECT `+columns+` FROM `+from+` WHERE `+s.isKey(t))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
 	for _, key := range keys {
-		if err := s.query(ctx, text, key, f); err != nil {
+		rows, err := st.QueryContext(ctx, key...)
+		if err == nil {
+			err = eachRow(rows, f)
+		}
+		if err != nil {
 			return err
 		}
 	}
