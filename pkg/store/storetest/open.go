@@ -11,6 +11,7 @@ import (
 
 var openTests = []test{
 	{"Open/again changes nothing", openAgain},
+	{"Open/a store that needs a later program is refused", needsLater},
 	{"Open/projects", openProjects},
 	{"Open/a damaged chunk is an error", damagedChunk},
 	{"Open/a chunk of an earlier version", formerChunk},
@@ -33,6 +34,20 @@ func openAgain(e *env) {
 	e.same("session", before, e.session(id("s")))
 	e.put(step("s", "after", 9))
 	e.equal("events", 5, len(e.session(id("s"))))
+}
+
+// needsLater opens a store that a later program has made unusable for this one, and one that needs no later program.
+func needsLater(e *env) {
+	e.put(sample()...)
+	last := e.place.Count(e.T, `SELECT max(version_id) FROM goose_db_version`)
+	e.ok(e.s.Close(e.ctx))
+	e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO setting (name, value) VALUES ('needs_migration', '%d')`, last+1))
+	if err := e.place.TryOpen(e.ctx); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("it needs migration %d, and %d is the last", last+1, last)) {
+		e.Errorf("opened: %v", err)
+	}
+	e.place.Exec(e.T, fmt.Sprintf(`UPDATE setting SET value = '%d' WHERE name = 'needs_migration'`, last))
+	e.open(optionsNone)
+	e.equal("events", 4, len(e.session(id("s"))))
 }
 
 func openProjects(e *env) {

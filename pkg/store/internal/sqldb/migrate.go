@@ -36,12 +36,36 @@ func migrateSQLite(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 	if err != nil {
 		return err
 	}
-	return migrate(ctx, p, log)
+	return migrate(ctx, db, p, log)
+}
+
+// NeedsSetting is the row of table setting with the number of a migration that a program must know to open the store. A migration that leaves
+// earlier programs unable to work with the schema stores its own number there; without the row they all can.
+const NeedsSetting = "needs_migration"
+
+// checkKnown refuses a store that needs a later program.
+func checkKnown(ctx context.Context, db *sql.DB, p *goose.Provider) error {
+	var needs int64
+	err := db.QueryRowContext(ctx, `SELECT CAST(value AS bigint) FROM setting WHERE name = '`+NeedsSetting+`'`).Scan(&needs)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sources := p.ListSources()
+	if last := sources[len(sources)-1].Version; last < needs {
+		return fmt.Errorf("the store was upgraded by a later version of this program, and this one can no longer work with it: it needs migration %d, and %d is the last that is known here", needs, last)
+	}
+	return nil
 }
 
 // migrate applies what is new. Where a store was there before, the log tells of each migration, with its time.
-func migrate(ctx context.Context, p *goose.Provider, log *zap.Logger) error {
+func migrate(ctx context.Context, db *sql.DB, p *goose.Provider, log *zap.Logger) error {
 	before, err := p.GetDBVersion(ctx)
+	if err == nil && before > 0 {
+		err = checkKnown(ctx, db, p)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +107,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, log *zap.Logger) (err erro
 		_, unlock := held.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext(current_schema()))`, migrateLock)
 		err = errors.Join(err, unlock)
 	}()
-	return migrate(ctx, p, log)
+	return migrate(ctx, db, p, log)
 }
 
 // Migrations lists the numbers of the migrations that this program knows. They are the same for both databases.
