@@ -239,7 +239,7 @@ type PostgresConfig struct {
 	// charts, sessions and the results of runs are read there, and see all that was committed when they began. Empty (the default): there is none.
 	ReadDSN configopaque.String `mapstructure:"read_dsn"`
 
-	// ReplicaWait is how long a statement waits for the replica to have what was committed when it began; past it, reads go to
+	// ReplicaWait is how long a read waits for the replica to have what was committed when it began; past it, reads go to
 	// DSN until the replica keeps up again. Default 100 ms, at most 10 s.
 	ReplicaWait time.Duration `mapstructure:"replica_wait"`
 

@@ -36,7 +36,7 @@ type Options struct {
 	// ReadDSN is a connection string of a replica of the PostgreSQL database, by which heavy reads are answered. They see what
 	// they would see at the primary.
 	ReadDSN string
-	// ReplicaWait is how long a statement waits for the replica to have what was committed when it began; past it,
+	// ReplicaWait is how long a read waits for the replica to have what was committed when it began; past it,
 	// reads go to the primary until the replica keeps up again. Default 100 ms.
 	ReplicaWait time.Duration
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.

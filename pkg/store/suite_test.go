@@ -38,8 +38,8 @@ func TestPostgresPooled(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newPooledPlace(t) })
 }
 
-// TestPostgresReplica holds a store with a replica to the same cases: they write, and read at once what they wrote.
-func TestPostgresReplica(t *testing.T) {
+// TestPostgresReplicated holds a store with a replica to the same cases: they write, and read at once what they wrote.
+func TestPostgresReplicated(t *testing.T) {
 	t.Parallel()
 	pair := sqldbtest.NewReplicated(t)
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newReplicaPlace(t, pair) })

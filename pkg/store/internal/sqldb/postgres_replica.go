@@ -21,10 +21,10 @@ import (
 // replica is a copy of the database that PostgreSQL keeps by streaming replication, or several behind one address. It answers reads whose
 // context allows it (FromReplica).
 //
-// It answers them as the primary would: before each statement the primary is asked up to where its log is on disk, and the statement runs
-// once the replica has replayed the log up to there. So it sees everything that was committed when it began, by whichever server, and callers
-// need not know where it ran. If that takes longer than wait, or the replica fails, the statement runs at the primary, and so do all others until
-// the replica keeps up again, which is looked at every replicaEvery.
+// It answers them as the primary would: before the first statement of a read the primary is asked up to where its log is on disk, and the statement
+// runs once the replica has replayed the log up to there. So it sees everything that was committed when it began, by whichever server, and callers
+// need not know where it ran; the statements that follow see no less than those before. If that takes longer than wait, or the replica fails, the
+// statement runs at the primary, and so do all others until the replica keeps up again, which is looked at every replicaEvery.
 //
 // Each statement runs in a transaction that leaves nothing behind, so that a pooler may stand before the replica, too.
 type replica struct {
@@ -37,18 +37,21 @@ type replica struct {
 	at      positions
 
 	settings atomic.Pointer[string] // of each transaction
-	state    atomic.Int32           // replicaUnknown until it was looked at
+	serves   atomic.Bool            // else reads go to the primary
+	reads    atomic.Int64           // that it answered
+	missed   atomic.Int64           // that it was left to the primary to answer
 	stop     context.CancelFunc
 	work     sync.WaitGroup
 
-	reads, missed atomic.Int64 // that it answered, and that were left to the primary
+	mu     sync.Mutex
+	told   int       // what the log told last
+	toldAt time.Time // when it last told that the replica rests
 }
 
-// States of a replica.
+// What the log tells.
 const (
-	replicaUnknown = iota
-	replicaServes
-	replicaRests
+	toldServes = iota + 1
+	toldRests
 )
 
 const (
@@ -58,17 +61,55 @@ const (
 	replicaConnect = 2 * time.Second
 	// replicaPoll is the longest pause between two questions how far the replica is.
 	replicaPoll = 8 * time.Millisecond
+	// replicaTold is how often the log tells at most that a replica rests: one that is just not quick enough does so every few seconds.
+	replicaTold = time.Minute
 	// replicaStart bounds the first look at the replica, for which the start of the server waits.
 	replicaStart = 5 * time.Second
 )
 
-// FromReplica returns a context whose reads outside of transactions, but for those of Quick, may be answered by a replica, if there is one.
-// They see no less than at the primary.
+// FromReplica returns a context for one read, whose statements outside of transactions, but for those of Quick, may be answered by a replica, if there
+// is one. They see all that is committed when the first of them begins, and none sees less than one before.
 func FromReplica(ctx context.Context) context.Context {
-	return context.WithValue(ctx, fromReplica{}, true)
+	return context.WithValue(ctx, fromReplica{}, &reading{})
 }
 
 type fromReplica struct{}
+
+// reading is what the statements of one read have in common.
+type reading struct {
+	mu    sync.Mutex
+	known bool
+	at    position // that all of them must see
+}
+
+// position returns the one that a statement must see. The first one asks for it.
+func (g *reading) position(ctx context.Context, from *positions) (position, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.known {
+		at, err := from.now(ctx)
+		if err != nil {
+			return at, err
+		}
+		at.lsn = max(at.lsn, g.at.lsn)
+		g.at, g.known = at, true
+	}
+	return g.at, nil
+}
+
+// anew has the next statement ask again: the primary answers one, which may see more than the first position.
+func (g *reading) anew() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.known = false
+}
+
+// saw records how far the replica was that has answered: there may be several.
+func (g *reading) saw(lsn uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.at.lsn = max(g.at.lsn, lsn)
+}
 
 // identity tells databases apart. Copies of one have the same.
 type identity struct{ system, database, schema string }
@@ -81,9 +122,6 @@ func readIdentity(ctx context.Context, q interface {
 	err = q.QueryRow(ctx, selectIdentity, pgx.QueryExecModeSimpleProtocol).Scan(&id.system, &id.database, &id.schema)
 	return id, err
 }
-
-// errReplica is the error of a read that the replica cannot answer. Another one than it is a mistake of the operator.
-var errReplica = errors.New("the replica")
 
 // openReplica opens the replica at dsn, and looks at it once. One that cannot be reached, or does not keep up, is no error: it may later. One of another
 // database is.
@@ -127,6 +165,15 @@ func (d *Postgres) openReplica(ctx context.Context, o ServerOptions) error {
 // identify refuses a connection that leads to another database, and finds the settings of transactions.
 func (r *replica) identify(ctx context.Context, c *pgx.Conn) error {
 	is, err := readIdentity(ctx, c)
+	if err == nil && is != r.same && is.system == r.same.system { // a schema that was just made may not be there yet
+		var at position
+		if at, err = r.at.now(ctx); err == nil {
+			_, err = r.reach(ctx, c, "", at)
+		}
+		if err == nil {
+			is, err = readIdentity(ctx, c)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -171,12 +218,10 @@ func (r *replica) look(ctx context.Context, limit time.Duration) error {
 	if err != nil {
 		return nil // the primary's trouble tells nothing about the replica
 	}
-	_, end, err := r.begin(within, r.checks, at)
+	_, _, end, err := r.begin(within, r.checks, at)
 	if err == nil {
 		end()
-		if r.state.Swap(replicaServes) != replicaServes {
-			r.log.Info("searches, charts and sessions are read from the replica of PostgreSQL")
-		}
+		r.serve()
 		return nil
 	}
 	if ctx.Err() == nil {
@@ -185,11 +230,26 @@ func (r *replica) look(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
+// serve has reads go to the replica.
+func (r *replica) serve() {
+	r.serves.Store(true)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.told != toldServes {
+		r.told = toldServes
+		r.log.Info("searches, charts and sessions are read from the replica of PostgreSQL")
+	}
+}
+
 // rest has reads go to the primary until the replica was looked at again.
 func (r *replica) rest(err error) {
-	if r.state.Swap(replicaRests) != replicaRests {
+	r.serves.Store(false)
+	r.mu.Lock()
+	if r.told != toldRests && time.Since(r.toldAt) >= replicaTold {
+		r.told, r.toldAt = toldRests, time.Now()
 		r.log.Warn("searches, charts and sessions are read from the primary of PostgreSQL for now", zap.Error(err))
 	}
+	r.mu.Unlock()
 	if r.primary.Unavailable(err) {
 		r.pool.Reset()
 		r.checks.Reset()
@@ -198,69 +258,88 @@ func (r *replica) rest(err error) {
 
 // replicaFor returns the replica if it may answer a read.
 func (d *Postgres) replicaFor(ctx context.Context) *replica {
-	if d.replica == nil || ctx.Value(fromReplica{}) == nil || ctx.Value(patient{}) != nil {
+	if d.replica == nil || readingOf(ctx) == nil || ctx.Value(patient{}) != nil {
 		return nil
 	}
-	if d.replica.state.Load() != replicaServes {
-		d.replica.missed.Add(1)
+	if !d.replica.serves.Load() {
+		d.replica.miss(ctx)
 		return nil
 	}
 	return d.replica
 }
 
-// current begins a transaction at the replica that sees all that is committed now. ok is false if the primary is to answer.
+// readingOf returns the read in ctx, nil if there is none that a replica may answer.
+func readingOf(ctx context.Context) *reading {
+	g, _ := ctx.Value(fromReplica{}).(*reading)
+	return g
+}
+
+// miss leaves a statement of the read in ctx to the primary.
+func (r *replica) miss(ctx context.Context) {
+	r.missed.Add(1)
+	readingOf(ctx).anew()
+}
+
+// current begins a transaction at the replica that sees what the read in ctx must see. ok is false if the primary is to answer.
 func (r *replica) current(ctx context.Context) (conn *pgx.Conn, end func(), ok bool) {
-	at, err := r.at.now(ctx)
+	read := readingOf(ctx)
+	at, err := read.position(ctx, &r.at)
 	if err == nil {
-		if conn, end, err = r.begin(ctx, r.pool, at); err == nil {
+		var far uint64
+		if conn, far, end, err = r.begin(ctx, r.pool, at); err == nil {
+			read.saw(far)
 			return conn, end, true
 		}
 		if ctx.Err() == nil {
 			r.rest(err)
 		}
 	}
-	r.missed.Add(1)
+	r.miss(ctx)
 	return nil, nil, false
 }
 
-// begin begins a transaction, at READ COMMITTED, in which the log is replayed up to a position of the primary's.
-func (r *replica) begin(ctx context.Context, pool *pgxpool.Pool, at position) (_ *pgx.Conn, end func(), err error) {
+// begin begins a transaction, at READ COMMITTED, in which the log is replayed up to a position of the primary's, and returns up to where it is replayed.
+func (r *replica) begin(ctx context.Context, pool *pgxpool.Pool, at position) (_ *pgx.Conn, far uint64, end func(), err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, nil, err
 	}
-	end = func() {
+	end = sync.OnceFunc(func() {
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
 		defer cancel()
 		if _, err := conn.Conn().PgConn().Exec(after, "ROLLBACK").ReadAll(); err != nil {
 			_ = conn.Conn().Close(after)
 		}
 		conn.Release()
+	})
+	if far, err = r.reach(ctx, conn.Conn(), "BEGIN READ ONLY; "+*r.settings.Load()+"; ", at); err != nil {
+		end()
+		return nil, 0, nil, err
 	}
-	far := `SELECT pg_is_in_recovery(), coalesce(pg_last_wal_replay_lsn() >= '` + at.lsn + `', false), ` +
+	return conn.Conn(), far, end, nil
+}
+
+// reach waits until the replica has replayed the log up to a position, and returns up to where it has. It runs first before it asks.
+func (r *replica) reach(ctx context.Context, c *pgx.Conn, first string, at position) (far uint64, err error) {
+	const howFar = `SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn(), ` +
 		`greatest((SELECT timeline_id FROM pg_control_checkpoint()), (SELECT received_tli FROM pg_stat_wal_receiver))`
-	text := "BEGIN READ ONLY; " + *r.settings.Load() + "; " + far
 	until := time.Now().Add(r.wait)
 	for pause := time.Millisecond; ; pause = min(2*pause, replicaPoll) {
-		answer, err := conn.Conn().PgConn().Exec(ctx, text).ReadAll()
-		reached := false
-		if err == nil {
-			reached, err = at.reached(answer[len(answer)-1])
-		}
-		if err == nil && !reached && time.Now().After(until) {
-			err = fmt.Errorf("%w is more than %s behind", errReplica, r.wait)
-		}
-		if err == nil && !reached {
-			err = sleep(ctx, pause)
-		}
+		answer, err := c.PgConn().Exec(ctx, first+howFar).ReadAll()
 		if err != nil {
-			end()
-			return nil, nil, err
+			return 0, err
 		}
-		if reached {
-			return conn.Conn(), end, nil
+		far, err := at.far(answer[len(answer)-1])
+		if err != nil || far >= at.lsn {
+			return far, err
 		}
-		text = far
+		if time.Now().After(until) {
+			return 0, fmt.Errorf("the replica is more than %s behind", r.wait)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return 0, err
+		}
+		first = ""
 	}
 }
 
@@ -293,6 +372,7 @@ func (r *replica) query(ctx context.Context, sql string, args []any) (_ Rows, ok
 	}
 	end()
 	r.failed(ctx, err)
+	r.miss(ctx)
 	return nil, false
 }
 
@@ -311,6 +391,7 @@ func (r *replica) snapshot(ctx context.Context, f func(Conn) error) (answered bo
 		err = f(&postgresSnapshot{r.primary, conn})
 	}
 	if err != nil && r.failed(ctx, err) {
+		r.miss(ctx)
 		return false, nil
 	}
 	r.reads.Add(1)
@@ -326,7 +407,6 @@ func (r *replica) failed(ctx context.Context, err error) bool {
 	if lost {
 		r.rest(err)
 	}
-	r.missed.Add(1)
 	return true
 }
 
@@ -360,27 +440,34 @@ func (b *begunRows) Next() bool {
 
 // position is one in the primary's log.
 type position struct {
-	lsn      string
+	lsn      uint64
 	timeline uint64
 }
 
-// reached reports whether a replica's answer says that it is as far, or why it will not be.
-func (p position) reached(answer *pgconn.Result) (bool, error) {
+// far reads from a replica's answer up to where it has replayed the log, or why it does not count.
+func (p position) far(answer *pgconn.Result) (lsn uint64, err error) {
 	if answer.Err != nil {
-		return false, answer.Err
+		return 0, answer.Err
 	}
 	row := answer.Rows[0]
-	timeline, err := strconv.ParseUint(string(row[2]), 10, 32)
-	switch {
-	case err != nil:
-		return false, err
-	case string(row[0]) != "t":
-		return false, fmt.Errorf("%w is none: the server that read_dsn leads to is not in recovery", errReplica)
-	case timeline != p.timeline:
-		// Before a failover the same places in the log may have been something else.
-		return false, fmt.Errorf("%w is not known to follow the primary since the last failover: it is on timeline %d, and the primary on %d", errReplica, timeline, p.timeline)
+	if string(row[0]) != "t" {
+		return 0, errors.New("the server that read_dsn leads to is no replica: it is not in recovery")
 	}
-	return string(row[1]) == "t", nil
+	timeline, err := strconv.ParseUint(string(row[2]), 10, 32)
+	if err != nil {
+		return 0, err
+	}
+	if timeline != p.timeline { // before a failover the same places in the log may have been something else
+		return 0, fmt.Errorf("the replica is not known to follow the primary since the last failover: it is on timeline %d, and the primary on %d", timeline, p.timeline)
+	}
+	return parseLSN(string(row[1]))
+}
+
+// parseLSN reads a place in the log as PostgreSQL writes it, two numbers of 32 bits.
+func parseLSN(text string) (uint64, error) {
+	var high, low uint32
+	_, err := fmt.Sscanf(text, "%X/%X", &high, &low)
+	return uint64(high)<<32 | uint64(low), err
 }
 
 // position asks the primary up to where its log is on disk, which is everything that anybody sees of it. Without synchronous commits it is
@@ -388,9 +475,12 @@ func (p position) reached(answer *pgconn.Result) (bool, error) {
 func (d *Postgres) position(ctx context.Context) (p position, err error) {
 	const now = `SELECT (CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text,
 		substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)`
-	var timeline string
-	if err := d.quickReads.QueryRow(ctx, now, pgx.QueryExecModeSimpleProtocol).Scan(&p.lsn, &timeline); err != nil {
+	var lsn, timeline string
+	if err := d.quickReads.QueryRow(ctx, now, pgx.QueryExecModeSimpleProtocol).Scan(&lsn, &timeline); err != nil {
 		d.renew(ctx, err)
+		return p, err
+	}
+	if p.lsn, err = parseLSN(lsn); err != nil {
 		return p, err
 	}
 	p.timeline, err = strconv.ParseUint(timeline, 16, 32)

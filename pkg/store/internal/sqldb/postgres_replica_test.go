@@ -157,6 +157,17 @@ func TestPostgresReplica(t *testing.T) {
 		}
 	})
 
+	t.Run("a schema that it does not have yet", func(t *testing.T) {
+		c.Exec(t, c.Replica, "SELECT pg_wal_replay_pause()")
+		primary, at := c.Schema(t)
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			c.Exec(t, c.Replica, "SELECT pg_wal_replay_resume()")
+		}()
+		d, _ := replicaStore(t, ServerOptions{DSN: primary, ReadDSN: at})
+		awaitReplica(t, d, true)
+	})
+
 	t.Run("one that crashes is missed by nobody", func(t *testing.T) {
 		primary, at := c.Schema(t)
 		d, _ := replicaStore(t, ServerOptions{DSN: primary, ReadDSN: at})
