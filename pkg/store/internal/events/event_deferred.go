@@ -179,6 +179,13 @@ func (w *writing) applyPending(ctx context.Context, tx *Commit) error {
 			}
 		}
 	}
+	consumed := make(map[writer.Key]bool, len(w.consumed))
+	for _, k := range w.consumed {
+		consumed[k] = true
+	}
+	for _, h := range w.fresh {
+		h.waited = consumed[writer.Key{Project: h.project, ID: h.ev.ID}]
+	}
 	return nil
 }
 
@@ -234,6 +241,33 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 		// An update that breaks a rule together with its event (an end out of range) is
 		// dropped: it was answered long ago, and must not refuse the event.
 		if err := w.s.ApplyUpdate(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepPending applies updates that wait although their event is there: an event and an update of it may be stored by two servers at the same moment, and a
+// server may end between a commit and the look at what was stored meanwhile. At most expireSlice events in one sweep; what is left comes with the next.
+func (s *Store) sweepPending(ctx context.Context) error {
+	if s.db.Exclusive() {
+		return nil
+	}
+	var list []writer.Key
+	err := sqldb.Each(ctx, s.db, `SELECT DISTINCT p.project_id, p.event_id
+		FROM pending AS p
+		JOIN event AS e ON e.event_id = p.event_id AND e.project_id = p.project_id
+		LIMIT $1`, []any{expireSlice}, func(scan func(...any) error) error {
+		var k writer.Key
+		err := scan(&k.Project, sqldb.ScanID(&k.ID))
+		list = append(list, k)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		if _, err := s.catchUp(ctx, k.Project, k.ID); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,7 @@ type head struct {
 	// config is the configuration in the chunk.
 	config []byte
 	known  bool // the id may be stored already; its payload is not in a chunk yet
+	waited bool // updates had waited for it, and were applied with it
 	// priced is set if the store computed the cost of a new event.
 	priced bool
 }

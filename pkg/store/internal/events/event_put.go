@@ -50,13 +50,18 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if err := s.reconcileLogs(ctx, projectID, &b); err != nil {
 		return err
 	}
-	if s.db.Exclusive() || s.pending.count() == 0 {
+	if s.db.Exclusive() {
 		return nil
 	}
-	for i := range b.Events {
-		if s.pending.has(writer.Key{Project: projectID, ID: b.Events[i].ID}) {
-			if _, err := s.catchUp(ctx, projectID, b.Events[i].ID); err != nil {
-				return err
+	some := s.pending.count() > 0
+	for _, g := range p.groups {
+		for _, h := range g.heads {
+			// Where updates were applied with an event, memory has forgotten all that waited for it, also one that the transaction
+			// did not see.
+			if h.waited || some && s.pending.has(writer.Key{Project: projectID, ID: h.ev.ID}) {
+				if _, err := s.catchUp(ctx, projectID, h.ev.ID); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -16,6 +16,7 @@ func (s *Store) Expire(ctx context.Context) {
 		{"drop empty partitions", s.bulk.tidy},
 		{"make partitions ahead", s.bulk.ahead}, // goes by the list that tidy has just read
 		{"list the ids of days without a filter", s.moveDays},
+		{"apply waiting updates", s.sweepPending},
 		{"drop waiting updates", func(ctx context.Context) error { return s.expirePending(ctx, s.options.Now()) }},
 		{"drop waiting log parts", func(ctx context.Context) error {
 			return errors.Join(s.expireLogs(ctx, s.options.Now()), s.sweepLogs(ctx))
