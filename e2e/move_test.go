@@ -156,15 +156,24 @@ func moveStore(t *testing.T, r *rand.Rand, from []string, to string) (done moveR
 	began := time.Now()
 	for kill := range 2 {
 		cmd := exec.CommandContext(t.Context(), harness.Binary(t), args...)
+		var printed bytes.Buffer
+		cmd.Stdout = &printed
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		part := time.Duration((0.15 + 0.2*r.Float64()) * plan.Seconds * float64(time.Second))
 		time.Sleep(max(part, 300*time.Millisecond))
 		_ = cmd.Process.Kill()
-		var exit *exec.ExitError
-		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
-			t.Fatalf("it ended before kill %d, after %s: %v", kill+1, part, err)
+		err := cmd.Wait()
+		if err == nil { // the machine is quicker than the forecast
+			if err := json.Unmarshal(printed.Bytes(), &done); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("it ended before kill %d, after %s", kill+1, part)
+			return done
+		}
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.Exited() {
+			t.Fatalf("move: %v", err)
 		}
 		t.Logf("killed after %s; it was to take about %.1f s", part.Round(time.Millisecond), plan.Seconds)
 	}
