@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -71,7 +71,7 @@ func TestMove(t *testing.T) {
 			verifyTotals(t, srv, facts)
 		}
 		srv.Kill()
-		if out, err := runProgram(t, append([]string{"doctor", "--full"}, way.to...)...); err != nil {
+		if out, err := runProgram(t.Context(), t, append([]string{"doctor", "--full"}, way.to...)...); err != nil {
 			t.Errorf("doctor: %v\n%s", err, out)
 		}
 		srv.Start()
@@ -144,7 +144,7 @@ type moveReport struct {
 // moveStore runs the command, kills it twice on its way, and has it go on.
 func moveStore(t *testing.T, r *rand.Rand, from []string, to string) (done moveReport) {
 	t.Helper()
-	out, err := runProgram(t, append([]string{"move", "--to", to, "--dry-run", "--json"}, from...)...)
+	out, err := runProgram(t.Context(), t, append([]string{"move", "--to", to, "--dry-run", "--json"}, from...)...)
 	var plan struct{ Seconds float64 }
 	if err == nil {
 		err = json.Unmarshal(out, &plan)
@@ -154,44 +154,34 @@ func moveStore(t *testing.T, r *rand.Rand, from []string, to string) (done moveR
 	}
 	args := append([]string{"move", "--to", to, "--json"}, from...)
 	began := time.Now()
-	for kill := range 2 {
-		cmd := exec.CommandContext(t.Context(), harness.Binary(t), args...)
-		var printed bytes.Buffer
-		cmd.Stdout = &printed
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+	for try := 1; ; try++ {
+		ctx, cancel := t.Context(), func() {}
+		part := max(time.Duration((0.15+0.2*r.Float64())*plan.Seconds*float64(time.Second)), 300*time.Millisecond)
+		if try <= 2 {
+			ctx, cancel = context.WithTimeout(ctx, part) // which ends it with SIGKILL
 		}
-		part := time.Duration((0.15 + 0.2*r.Float64()) * plan.Seconds * float64(time.Second))
-		time.Sleep(max(part, 300*time.Millisecond))
-		_ = cmd.Process.Kill()
-		err := cmd.Wait()
-		if err == nil { // the machine is quicker than the forecast
-			if err := json.Unmarshal(printed.Bytes(), &done); err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("it ended before kill %d, after %s", kill+1, part)
-			return done
+		out, err := runProgram(ctx, t, args...)
+		killed := err != nil && ctx.Err() != nil
+		cancel()
+		if killed && try <= 2 {
+			t.Logf("killed after %s; it was to take about %.1f s", part.Round(time.Millisecond), plan.Seconds)
+			continue
 		}
-		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.Exited() {
-			t.Fatalf("move: %v", err)
+		if err == nil {
+			err = json.Unmarshal(out, &done)
 		}
-		t.Logf("killed after %s; it was to take about %.1f s", part.Round(time.Millisecond), plan.Seconds)
+		if err != nil || !done.Moved {
+			t.Fatalf("move: %v\n%s", err, out)
+		}
+		t.Logf("moved after %s with %d kills", time.Since(began).Round(100*time.Millisecond), try-1)
+		return done
 	}
-	out, err = runProgram(t, args...)
-	if err == nil {
-		err = json.Unmarshal(out, &done)
-	}
-	if err != nil || !done.Moved {
-		t.Fatalf("move: %v\n%s", err, out)
-	}
-	t.Logf("moved after %s with both kills", time.Since(began).Round(100*time.Millisecond))
-	return done
 }
 
 // runProgram runs the program, and returns what it printed, or what it said of an error.
-func runProgram(t *testing.T, args ...string) ([]byte, error) {
+func runProgram(ctx context.Context, t *testing.T, args ...string) ([]byte, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), harness.Binary(t), args...)
+	cmd := exec.CommandContext(ctx, harness.Binary(t), args...)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -285,19 +285,17 @@ func (c *PostgresConfig) Validate() error {
 	if c.ReplicaWait <= 0 || c.ReplicaWait > maxReplicaWait {
 		return fmt.Errorf("replica_wait: must be more than 0s and at most %s, not %s", maxReplicaWait, c.ReplicaWait)
 	}
-	if !c.used() {
-		if c.DirectDSN != "" {
-			return errors.New("direct_dsn: must be set together with dsn")
-		}
-		if c.ReadDSN != "" {
-			return errors.New("read_dsn: must be set together with dsn")
-		}
-		return nil
-	}
-	for _, s := range []struct {
+	dsns := []struct {
 		name string
 		dsn  configopaque.String
-	}{{"dsn", c.DSN}, {"direct_dsn", c.DirectDSN}, {"read_dsn", c.ReadDSN}} {
+	}{{"dsn", c.DSN}, {"direct_dsn", c.DirectDSN}, {"read_dsn", c.ReadDSN}}
+	if !c.used() {
+		dsns = dsns[1:]
+	}
+	for _, s := range dsns {
+		if !c.used() && s.dsn != "" {
+			return fmt.Errorf("%s: must be set together with dsn", s.name)
+		}
 		if _, err := pgxpool.ParseConfig(string(s.dsn)); err != nil {
 			return fmt.Errorf("%s: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database", s.name)
 		}

@@ -12,32 +12,40 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
 )
 
-// An update that waits although its event is there is applied, as after a server that stored one of them has ended before it looked for the other.
-func TestPostgresSweepsUpdates(t *testing.T) {
-	t.Parallel()
+// openBeside opens a store, and a connection to its database past it.
+func openBeside(t *testing.T) (*Store, project.Project, *pgx.Conn) {
+	t.Helper()
 	dsn := sqldbtest.PostgresDSN(t)
 	s, err := OpenPostgres(t.Context(), dsn, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close(context.Background()) }()
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
-		t.Fatal(err)
-	}
-	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "step", Start: 1767355200000, Metrics: json.RawMessage(`{"before":1}`)}}
-	e.Complete(time.UnixMilli(1767355200000))
-	if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.Background()) }()
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return s, p, conn
+}
+
+// An update that waits although its event is there is applied, as after a server that stored one of them has ended before it looked for the other.
+func TestPostgresSweepsUpdates(t *testing.T) {
+	t.Parallel()
+	s, p, conn := openBeside(t)
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "step", Start: 1767355200000, Metrics: json.RawMessage(`{"before":1}`)}}
+	e.Complete(time.UnixMilli(1767355200000))
+	if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
+		t.Fatal(err)
+	}
 	for i, id := range []uuid.UUID{e.ID, uuid.New()} {
 		if _, err := conn.Exec(t.Context(), `INSERT INTO pending(project_id, event_id, body, created_ms) VALUES ($1, $2, $3, $4)`,
 			p.ID, id, fmt.Sprintf(`{"fields":{"metrics":"{\"after\":%d}"}}`, i), time.Now().UnixMilli()); err != nil {
@@ -58,21 +66,7 @@ func TestPostgresSweepsUpdates(t *testing.T) {
 // An update that is stored while the transaction of its event is about to commit, with an earlier update that it has applied, is applied, too.
 func TestPostgresUpdateMeetsEvent(t *testing.T) {
 	t.Parallel()
-	dsn := sqldbtest.PostgresDSN(t)
-	s, err := OpenPostgres(t.Context(), dsn, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close(context.Background()) }()
-	p, err := s.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.Background()) }()
+	s, p, conn := openBeside(t)
 	exec := func(text string) {
 		t.Helper()
 		if _, err := conn.Exec(t.Context(), text); err != nil {

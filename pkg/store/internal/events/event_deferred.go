@@ -179,6 +179,9 @@ func (w *writing) applyPending(ctx context.Context, tx *Commit) error {
 			}
 		}
 	}
+	if len(w.consumed) == 0 {
+		return nil
+	}
 	consumed := make(map[writer.Key]bool, len(w.consumed))
 	for _, k := range w.consumed {
 		consumed[k] = true

@@ -39,14 +39,14 @@ func migrateSQLite(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 	return migrate(ctx, db, p, log)
 }
 
-// NeedsSetting is the row of table setting with the number of a migration that a program must know to open the store. A migration that leaves
+// needsSetting is the row of table setting with the number of a migration that a program must know to open the store. A migration that leaves
 // earlier programs unable to work with the schema stores its own number there; without the row they all can.
-const NeedsSetting = "needs_migration"
+const needsSetting = "needs_migration"
 
 // checkKnown refuses a store that needs a later program.
 func checkKnown(ctx context.Context, db *sql.DB, p *goose.Provider) error {
 	var needs int64
-	err := db.QueryRowContext(ctx, `SELECT CAST(value AS bigint) FROM setting WHERE name = '`+NeedsSetting+`'`).Scan(&needs)
+	err := db.QueryRowContext(ctx, `SELECT CAST(value AS bigint) FROM setting WHERE name = '`+needsSetting+`'`).Scan(&needs)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

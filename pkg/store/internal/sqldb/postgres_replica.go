@@ -181,19 +181,17 @@ func (r *replica) identify(ctx context.Context, c *pgx.Conn) error {
 		return fault.InvalidField("read_dsn", "it leads to another database than dsn: to %s, schema %q, of system %s, and dsn to %s, schema %q, of system %s",
 			is.database, is.schema, is.system, r.same.database, r.same.schema, r.same.system)
 	}
-	settings := localSettings(r.primary.readLimit, false)
-	_, err = c.Exec(ctx, "BEGIN; SET LOCAL client_connection_check_interval = "+watchEvery, pgx.QueryExecModeSimpleProtocol)
-	if err == nil {
-		settings = localSettings(r.primary.readLimit, true)
-	}
-	if _, end := c.Exec(ctx, "ROLLBACK", pgx.QueryExecModeSimpleProtocol); end != nil {
-		return end
-	}
-	if err != nil && sqlState(err) != "22023" {
+	// In a transaction that is rolled back, so that nothing of it stays in a pooler's session.
+	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
+	watches, err := watch(ctx, c)
+	if _, end := c.Exec(ctx, "ROLLBACK"); err == nil {
+		err = end
+	}
+	settings := localSettings(r.primary.readLimit, watches)
 	r.settings.Store(&settings)
-	return nil
+	return err
 }
 
 // watch looks at the replica again and again, until ctx ends.
@@ -305,12 +303,10 @@ func (r *replica) begin(ctx context.Context, pool *pgxpool.Pool, at position) (_
 		return nil, 0, nil, err
 	}
 	end = sync.OnceFunc(func() {
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
-		defer cancel()
-		if _, err := conn.Conn().PgConn().Exec(after, "ROLLBACK").ReadAll(); err != nil {
-			_ = conn.Conn().Close(after)
-		}
-		conn.Release()
+		endRead(ctx, conn, func(after context.Context) error {
+			_, err := conn.Exec(after, "ROLLBACK")
+			return err
+		})
 	})
 	if far, err = r.reach(ctx, conn.Conn(), "BEGIN READ ONLY; "+*r.settings.Load()+"; ", at); err != nil {
 		end()
@@ -336,21 +332,12 @@ func (r *replica) reach(ctx context.Context, c *pgx.Conn, first string, at posit
 		if time.Now().After(until) {
 			return 0, fmt.Errorf("the replica is more than %s behind", r.wait)
 		}
-		if err := sleep(ctx, pause); err != nil {
-			return 0, err
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pause):
 		}
 		first = ""
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

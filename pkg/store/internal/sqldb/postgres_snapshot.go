@@ -36,10 +36,10 @@ func (d *Postgres) inSnapshot(ctx context.Context, tx pgx.Tx, f func(Conn) error
 			return err
 		}
 	}
-	return f(&postgresSnapshot{d, tx})
+	return f(&postgresSnapshot{d, tx.Conn()})
 }
 
-// beginRead begins a transaction that reads, and returns what ends it. A connection that cannot end it is not used again.
+// beginRead begins a transaction that reads, and returns what ends it.
 func beginRead(ctx context.Context, by *pgxpool.Pool, o pgx.TxOptions) (pgx.Tx, func(), error) {
 	conn, err := by.Acquire(ctx)
 	if err != nil {
@@ -50,29 +50,27 @@ func beginRead(ctx context.Context, by *pgxpool.Pool, o pgx.TxOptions) (pgx.Tx, 
 		conn.Release()
 		return nil, nil, err
 	}
-	return tx, func() {
-		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
-		defer cancel()
-		if err := tx.Rollback(after); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
-			_ = conn.Conn().Close(after)
-		}
-		conn.Release()
-	}, nil
+	return tx, func() { endRead(ctx, conn, tx.Rollback) }, nil
 }
 
-// pgxQuerier is a transaction, or the connection that is in one.
-type pgxQuerier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+// endRead ends the transaction of a connection, and gives it back. One that cannot end it is not used again.
+func endRead(ctx context.Context, conn *pgxpool.Conn, rollback func(context.Context) error) {
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
+	defer cancel()
+	if err := rollback(after); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+		_ = conn.Conn().Close(after)
+	}
+	conn.Release()
 }
 
 type postgresSnapshot struct {
 	*Postgres
-	by pgxQuerier
+	in *pgx.Conn // in its transaction
 }
 
 func (s *postgresSnapshot) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
 	ctx, cancel := readContext(ctx, s.readTimeout)
-	rs, err := s.by.Query(ctx, sql, args...)
+	rs, err := s.in.Query(ctx, sql, args...)
 	if err != nil {
 		cancel()
 		return nil, err

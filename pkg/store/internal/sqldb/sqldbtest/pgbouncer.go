@@ -18,8 +18,9 @@ import (
 func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 	t.Helper()
 	bouncerProgram(t)
-	u, name := create(t, "DATABASE", "WITH (FORCE)")
-	u.Path = "/" + name
+	dsn := serverOfTests(t)
+	u := parse(t, dsn)
+	u.Path = "/" + create(t, dsn, "DATABASE", "WITH (FORCE)")
 	return PgBouncerTo(t, u.String(), settings...), u.String()
 }
 
@@ -44,18 +45,13 @@ func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
 		t.Fatal(err)
 	}
 	name := conf.Database
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := free.Addr().(*net.TCPAddr).Port
-	_ = free.Close()
+	port := freePort(t)
 	database := fmt.Sprintf("%s = host=%s port=%d dbname=%s user=%s", name, conf.Host, conf.Port, name, conf.User)
 	if conf.Password != "" {
 		database += " password='" + strings.ReplaceAll(conf.Password, "'", "''") + "'"
 	}
 	ini := filepath.Join(t.TempDir(), "pgbouncer.ini")
-	text := strings.Join(append([]string{"[databases]", database, "[pgbouncer]", "listen_addr = 127.0.0.1", fmt.Sprint("listen_port = ", port),
+	text := strings.Join(append([]string{"[databases]", database, "[pgbouncer]", "listen_addr = 127.0.0.1", "listen_port = " + port,
 		"unix_socket_dir =", "auth_type = any"}, settings...), "\n")
 	if err := os.WriteFile(ini, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -77,7 +73,7 @@ func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
 			t.Log(log.String())
 		}
 	})
-	address := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
+	address := net.JoinHostPort("127.0.0.1", port)
 	for range 200 {
 		if c, err := net.Dial("tcp", address); err == nil {
 			_ = c.Close()

@@ -3,8 +3,10 @@ package sqldbtest
 
 import (
 	"context"
+	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -17,36 +19,69 @@ import (
 // database.
 func PostgresDSN(t *testing.T) string {
 	t.Helper()
-	u, schema := create(t, "SCHEMA", "CASCADE")
+	dsn := serverOfTests(t)
+	return inSchema(t, dsn, create(t, dsn, "SCHEMA", "CASCADE"))
+}
+
+// inSchema returns the connection string of a schema.
+func inSchema(t *testing.T, dsn, schema string) string {
+	t.Helper()
+	u := parse(t, dsn)
 	q := u.Query()
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()
 	return u.String()
 }
 
-// create makes a schema or a database, which is dropped when the test ends, and returns its name and the connection string of the database of the tests.
-func create(t *testing.T, kind, dropWith string) (u *url.URL, name string) {
+func parse(t *testing.T, dsn string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// serverOfTests returns the connection string that SPANGROVE_TEST_POSTGRES has. The test is skipped if there is none.
+func serverOfTests(t *testing.T) string {
 	t.Helper()
 	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
 	if dsn == "" {
 		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
 	}
-	u, err := url.Parse(dsn)
+	return dsn
+}
+
+// create makes a schema or a database, which is dropped when the test ends, and returns its name.
+func create(t *testing.T, dsn, kind, dropWith string) (name string) {
+	t.Helper()
+	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	execute(t, dsn, "CREATE "+kind+" "+name)
+	t.Cleanup(func() { execute(t, dsn, "DROP "+kind+" "+name+" "+dropWith) })
+	return name
+}
+
+// execute runs a statement, also when the test has ended.
+func execute(t *testing.T, dsn, text string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	run := func(ctx context.Context, text string) {
-		conn, err := pgx.Connect(ctx, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close(ctx) }()
-		if _, err := conn.Exec(ctx, text); err != nil {
-			t.Error(err)
-		}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := conn.Exec(ctx, text); err != nil {
+		t.Error(err)
 	}
-	run(t.Context(), "CREATE "+kind+" "+name)
-	t.Cleanup(func() { run(context.Background(), "DROP "+kind+" "+name+" "+dropWith) })
-	return u, name
+}
+
+// freePort returns a port of loopback that nobody uses.
+func freePort(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = free.Close() }()
+	return strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
 }

@@ -1,20 +1,15 @@
 package sqldbtest
 
 import (
-	"context"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -25,7 +20,7 @@ type Replicated struct {
 	t       *testing.T
 	dir     string
 	as      []string // what a program is started with, to run as another user
-	primary *exec.Cmd
+	port    string   // of the replica
 	replica *exec.Cmd
 }
 
@@ -33,9 +28,7 @@ type Replicated struct {
 // servers are others than that one, or where the programs are not installed.
 func NewReplicated(t *testing.T) *Replicated {
 	t.Helper()
-	if os.Getenv("SPANGROVE_TEST_POSTGRES") == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	serverOfTests(t)
 	initdb, basebackup := serverProgram(t, "initdb"), serverProgram(t, "pg_basebackup")
 	dir, err := os.MkdirTemp("", "spangrove-replica") // not the test's, which other users may not enter
 	if err != nil {
@@ -60,69 +53,47 @@ func NewReplicated(t *testing.T) *Replicated {
 		}
 	}
 	c.run(t, initdb, "--pgdata="+filepath.Join(dir, "primary"), "--username=spangrove", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync")
-	c.Primary, c.primary = c.serve(t, "primary")
+	port := freePort(t)
+	c.Primary = dsnAt(port)
+	c.serve(t, "primary", port)
 	c.run(t, basebackup, "--dbname="+c.Primary, "--pgdata="+filepath.Join(dir, "replica"), "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
-	c.Replica, c.replica = c.serve(t, "replica")
+	c.port = freePort(t)
+	c.Replica = dsnAt(c.port)
+	c.StartReplica(t)
 	return c
 }
 
 // Schema makes a schema, which is dropped when the test ends, and returns connection strings to it at both servers.
 func (c *Replicated) Schema(t *testing.T) (primary, replica string) {
 	t.Helper()
-	name := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	c.Exec(t, c.Primary, "CREATE SCHEMA "+name)
-	t.Cleanup(func() { c.Exec(t, c.Primary, "DROP SCHEMA "+name+" CASCADE") })
-	in := "&search_path=" + name
-	return c.Primary + in, c.Replica + in
+	name := create(t, c.Primary, "SCHEMA", "CASCADE")
+	return inSchema(t, c.Primary, name), inSchema(t, c.Replica, name)
 }
 
 // Exec runs a statement at one of the servers.
 func (c *Replicated) Exec(t *testing.T, dsn, text string) {
 	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, text); err != nil {
-		t.Error(err)
-	}
+	execute(t, dsn, text)
 }
 
 // KillReplica ends the replica as a crash would.
 func (c *Replicated) KillReplica(t *testing.T) {
 	t.Helper()
 	end(c.replica, syscall.SIGQUIT)
-	c.replica = nil
 }
 
-// StartReplica starts it again, at the same address.
+// StartReplica starts it, always at the same address.
 func (c *Replicated) StartReplica(t *testing.T) {
 	t.Helper()
-	u, err := url.Parse(c.Replica)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.replica = c.start(t, "replica", u.Port())
+	c.replica = c.serve(t, "replica", c.port)
 }
 
-// serve starts a server at a free port.
-func (c *Replicated) serve(t *testing.T, name string) (dsn string, cmd *exec.Cmd) {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = free.Close()
-	return "postgres://spangrove@127.0.0.1:" + port + "/postgres?sslmode=disable", c.start(t, name, port)
+func dsnAt(port string) string {
+	return "postgres://spangrove@127.0.0.1:" + port + "/postgres?sslmode=disable"
 }
 
-func (c *Replicated) start(t *testing.T, name, port string) *exec.Cmd {
+// serve starts a server, and waits until it answers.
+func (c *Replicated) serve(t *testing.T, name, port string) *exec.Cmd {
 	t.Helper()
 	log, err := os.OpenFile(filepath.Join(c.dir, name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -143,9 +114,8 @@ func (c *Replicated) start(t *testing.T, name, port string) *exec.Cmd {
 			c.t.Logf("%s:\n%s", name, text[max(len(text)-4000, 0):])
 		}
 	})
-	dsn := "postgres://spangrove@127.0.0.1:" + port + "/postgres?sslmode=disable"
 	for range 600 {
-		conn, err := pgx.Connect(t.Context(), dsn)
+		conn, err := pgx.Connect(t.Context(), dsnAt(port))
 		if err == nil {
 			_ = conn.Close(t.Context())
 			return cmd
