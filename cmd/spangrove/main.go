@@ -88,7 +88,7 @@ func newRoot() *cobra.Command {
 	}
 	s.flags(root.Flags())
 	cli.Add(root, startLocal)
-	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newDoctor(), newBackup(), newVerify(), newRestore(), newMove(), newEvaluators(), newUpgrade(), newVersion()} {
+	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newDoctor(), newBackup(), newVerify(), newRestore(), newMove(), newCluster(), newEvaluators(), newUpgrade(), newVersion()} {
 		cmd.GroupID = cli.GroupServer
 		root.AddCommand(cmd)
 	}

@@ -80,7 +80,7 @@ func marked(mark string, session uuid.UUID, n int) []event.Incoming {
 // built again.
 func TestErasedFromSegments(t *testing.T) {
 	t.Parallel()
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	s := place.Open(t, store.Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestErasedFromSegments(t *testing.T) {
 // Many updates split pages again and again, so that copies of rows stand in unused parts of pages.
 func TestErasedFromFiles(t *testing.T) {
 	t.Parallel()
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	s := place.Open(t, store.Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
@@ -153,7 +153,7 @@ func TestErasedFromFiles(t *testing.T) {
 // look. Such copies go with the next deletion, and also if the process that should do it has ended.
 func TestErasesCopiesThatSplitsLeft(t *testing.T) {
 	t.Parallel()
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	s := place.Open(t, store.Options{})
 	if _, err := s.EnsureProject(t.Context(), "default"); err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func rootOf(t *testing.T, db *sql.DB) (no int) {
 func TestErasureGoesOn(t *testing.T) {
 	t.Parallel()
 	const mark = "Mm4rk3d"
-	place, next := sqlitePlace{t.TempDir()}, sqlitePlace{t.TempDir()}
+	place, next := sqlitePlace{dir: t.TempDir()}, sqlitePlace{dir: t.TempDir()}
 	s := place.Open(t, store.Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
@@ -296,7 +296,7 @@ func interrupted(t *testing.T, place sqlitePlace, s *store.Store, projectID int6
 	if err := <-deleting; err != nil {
 		t.Fatal(err)
 	}
-	copied := sqlitePlace{dir}
+	copied := sqlitePlace{dir: dir}
 	return left > 0 && copied.Count(t, `SELECT count(*) FROM deletion WHERE kind = 'session'`) > 0
 }
 
@@ -395,7 +395,7 @@ func TestPostgresErased(t *testing.T) {
 
 func TestErasedEach(t *testing.T) {
 	t.Parallel()
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	s := place.Open(t, store.Options{})
 	before := func() {
 		if found := filesWith(t, place.dir, []byte(mark)); found == nil {

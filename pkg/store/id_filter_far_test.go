@@ -19,7 +19,7 @@ import (
 func onBoth(t *testing.T, f func(t *testing.T, place storetest.Place)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		f(t, sqlitePlace{t.TempDir()})
+		f(t, sqlitePlace{dir: t.TempDir()})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -201,7 +201,7 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	clock := storetest.NewClock(time.Now().Add(-400 * 24 * time.Hour)) // which goes on day by day
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	o, meter := watched(store.Options{Now: clock.Now, IDFilterBytes: 4 << 10})
 	s := place.Open(t, o)
 	p, err := s.EnsureProject(ctx, "a")

@@ -30,7 +30,7 @@ func TestSegmentsOutliveKills(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		outliveKills(t, "sqlite:"+dir, sqlitePlace{dir})
+		outliveKills(t, "sqlite:"+dir, sqlitePlace{dir: dir})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
@@ -105,7 +105,7 @@ func TestChurn(t *testing.T) {
 	}
 	var place storetest.Place
 	if dir, ok := strings.CutPrefix(name, "sqlite:"); ok {
-		place = sqlitePlace{dir}
+		place = sqlitePlace{dir: dir}
 	} else {
 		place = postgresPlace{dsn: strings.TrimPrefix(name, "postgres:")}
 	}

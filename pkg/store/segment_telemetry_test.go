@@ -50,7 +50,7 @@ func segmentMetrics(t *testing.T, reader sdkmetric.Reader) (values map[string]in
 // What an operator is told of segments: how many there are and wait, and what answered.
 func TestSegmentTelemetry(t *testing.T) {
 	t.Parallel()
-	place := sqlitePlace{t.TempDir()}
+	place := sqlitePlace{dir: t.TempDir()}
 	var s *store.Store
 	var projectID int64
 	var reader *sdkmetric.ManualReader

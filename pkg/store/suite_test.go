@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} })
+	storetest.Run(t, func(t *testing.T) storetest.Place { return sqlitePlace{dir: t.TempDir()} })
 }
 
 func TestPostgres(t *testing.T) {
@@ -45,10 +45,17 @@ func TestPostgresReplicated(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newReplicaPlace(t, pair) })
 }
 
+// TestCitus holds a store whose payloads are distributed to the same cases.
+func TestCitus(t *testing.T) {
+	t.Parallel()
+	newCitusPlace(t) // skips all at once
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newCitusPlace(t) })
+}
+
 // TestSQLiteSegments and TestPostgresSegments hold reads to the cases of the suite about searches and charts, all events in segments.
 func TestSQLiteSegments(t *testing.T) {
 	t.Parallel()
-	storetest.RunReads(t, func(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }, store.Options{SealBeforeReads: true})
+	storetest.RunReads(t, func(t *testing.T) storetest.Place { return sqlitePlace{dir: t.TempDir()} }, store.Options{SealBeforeReads: true})
 }
 
 func TestPostgresSegments(t *testing.T) {
@@ -71,8 +78,11 @@ func closeAfter(t *testing.T, s *store.Store, err error) *store.Store {
 	return s
 }
 
-// sqlitePlace is a data directory.
-type sqlitePlace struct{ dir string }
+// sqlitePlace is a data directory, which moves to a cluster if citus is set.
+type sqlitePlace struct {
+	dir   string
+	citus bool
+}
 
 func (p sqlitePlace) Open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
@@ -116,16 +126,24 @@ func (p sqlitePlace) OfSession(event, session string) string {
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
-// postgresPlace is a schema of its own in the database of the tests, a database of its own behind a pooler, or a schema of its own in one that has a replica.
+// postgresPlace is a schema of its own in the database of the tests, in one that is a cluster, or in one that has a replica, or a database of its own
+// behind a pooler.
 type postgresPlace struct {
 	dsn, pooled, replica string
 	pair                 *sqldbtest.Replicated
+	citus                bool
 }
 
 // newPostgresPlace returns a new schema; the test is skipped if there is no database.
 func newPostgresPlace(t *testing.T) postgresPlace {
 	t.Helper()
 	return postgresPlace{dsn: sqldbtest.PostgresDSN(t)}
+}
+
+// newCitusPlace returns a new schema in a cluster; the test is skipped if there is none.
+func newCitusPlace(t *testing.T) postgresPlace {
+	t.Helper()
+	return postgresPlace{dsn: sqldbtest.CitusDSN(t), citus: true}
 }
 
 // newPooledPlace returns a new database behind a pooler; the test is skipped if there is no PostgreSQL or no PgBouncer.
@@ -153,6 +171,11 @@ func (p postgresPlace) Open(t *testing.T, o store.Options) *store.Store {
 		dsn, o.DirectDSN = p.pooled, p.dsn
 	}
 	s, err := store.OpenPostgres(t.Context(), dsn, o)
+	if p.citus && err == nil { // to make the partitions of now takes a second there
+		for end := time.Now().Add(5 * time.Second); p.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass`) < 2 && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	return closeAfter(t, s, err)
 }
 
@@ -180,6 +203,14 @@ func (p postgresPlace) Count(t *testing.T, text string) (n int) {
 	t.Helper()
 	conn := p.conn(t)
 	defer func() { _ = conn.Close(context.Background()) }()
+	if p.citus { // where an open store deletes payloads a moment later
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+			var left int
+			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM spangrove_removed_chunk`).Scan(&left); err != nil || left == 0 {
+				break // no store was opened yet
+			}
+		}
+	}
 	if err := conn.QueryRow(t.Context(), text).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +243,9 @@ func (p postgresPlace) Doctor(t *testing.T, o store.DoctorOptions) (*diagnosis.R
 	return store.DoctorPostgres(t.Context(), p.dsn, o)
 }
 
-func (p sqlitePlace) Fresh(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }
+func (p sqlitePlace) Fresh(t *testing.T) storetest.Place {
+	return sqlitePlace{dir: t.TempDir(), citus: p.citus}
+}
 
 func (p postgresPlace) Fresh(t *testing.T) storetest.Place {
 	if p.pooled != "" {
@@ -220,6 +253,9 @@ func (p postgresPlace) Fresh(t *testing.T) storetest.Place {
 	}
 	if p.pair != nil {
 		return newReplicaPlace(t, p.pair)
+	}
+	if p.citus {
+		return newCitusPlace(t)
 	}
 	return newPostgresPlace(t)
 }
@@ -264,9 +300,16 @@ func (p postgresPlace) TryOpen(ctx context.Context) error {
 	return s.Close(ctx)
 }
 
-func (p sqlitePlace) Other(t *testing.T) storetest.Place { return newPostgresPlace(t) }
+func (p sqlitePlace) Other(t *testing.T) storetest.Place {
+	if p.citus {
+		return newCitusPlace(t)
+	}
+	return newPostgresPlace(t)
+}
 
-func (p postgresPlace) Other(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }
+func (p postgresPlace) Other(t *testing.T) storetest.Place {
+	return sqlitePlace{dir: t.TempDir(), citus: p.citus}
+}
 
 func (p sqlitePlace) Move(ctx context.Context, to storetest.Place, o store.MoveOptions) (*store.MoveReport, error) {
 	return store.MoveSQLite(ctx, p.dir, to.(postgresPlace).dsn, o) //nolint:errcheck // Other

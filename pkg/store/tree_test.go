@@ -142,7 +142,7 @@ func plain(t *rapid.T, e event.Event) map[string]any {
 // often, the sessions end as if all had come in one.
 func TestTreeInAnyOrder(t *testing.T) {
 	t.Parallel()
-	places := map[string]func(t *testing.T) storetest.Place{"embedded": func(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }}
+	places := map[string]func(t *testing.T) storetest.Place{"embedded": func(t *testing.T) storetest.Place { return sqlitePlace{dir: t.TempDir()} }}
 	if dsn := os.Getenv("SPANGROVE_TEST_POSTGRES"); dsn != "" {
 		places["server"] = func(t *testing.T) storetest.Place { return newPostgresPlace(t) }
 	}

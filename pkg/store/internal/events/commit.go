@@ -35,6 +35,7 @@ type Commit struct {
 
 	payloads map[int64]float64   // when the earliest events began that got a payload, by project
 	loose    map[writer.Key]bool // sessions of which a chunk was stored
+	removes  bool                // chunks were recorded that are to be deleted afterwards
 
 	recount recount // what memory counts and is to be counted anew
 }
@@ -184,4 +185,7 @@ func (c *Commit) Publish() {
 	c.s.swept.late(c.payloads)
 	c.s.outcomes.publish(c.runs)
 	c.s.live.Publish(c.live)
+	if c.removes {
+		c.s.removal.committed()
+	}
 }

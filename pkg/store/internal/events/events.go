@@ -115,6 +115,7 @@ type Store struct {
 	packMu    sync.Mutex    // held while sessions are packed
 	namesKick chan struct{} // holds one: a pass over a field index was asked for
 	sealKick  chan struct{} // holds one: a pass over the segments was asked for
+	removal   *chunkRemoval
 
 	reads *gate
 
@@ -168,6 +169,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		usage:      newUsage(),
 		swept:      sweptPayloads{before: map[int64]float64{}},
 	}
+	s.removal = newChunkRemoval(s, bulk)
 	if n, shared := db.(live.Notifier); shared {
 		s.relay = live.NewRelay(s.live, n, o.Logger)
 	}
@@ -232,6 +234,9 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.fillIDFilter(sqldb.Patiently(ctx), s.days) })
 	if s.relay != nil {
 		work.Go(func() { s.relay.Run(ctx) })
+	}
+	if s.removal != nil {
+		work.Go(func() { s.removal.run(ctx) })
 	}
 }
 

@@ -78,6 +78,7 @@ func newExaminer(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dial
 		configs:    newConfigKeep(),
 	}
 	s.forgetRead()
+	s.removal = newChunkRemoval(s, bulk)
 	x := &Examiner{s: s, o: o}
 	err := sqldb.Each(ctx, db, `SELECT id FROM project WHERE deleted_ms = 0 ORDER BY id DESC`, nil, func(scan func(...any) error) error {
 		var id int64

@@ -100,11 +100,8 @@ func (x *Examiner) checkOrphans(ctx context.Context, r *diagnosis.Recorder) erro
 		}
 		return nil
 	}
-	var chunks, bytes int64
-	if _, err := sqldb.One(ctx, x.s.db, `SELECT count(*), CAST(coalesce(sum(octet_length(c.data)), 0) AS bigint)
-		FROM chunk AS c
-		LEFT JOIN (SELECT chunk AS id FROM event WHERE chunk IS NOT NULL UNION SELECT pack AS id FROM chunk WHERE pack IS NOT NULL) AS u ON u.id = c.id
-		WHERE u.id IS NULL`, nil, &chunks, &bytes); err != nil {
+	chunks, bytes, err := x.s.unusedChunks(ctx)
+	if err != nil {
 		return err
 	}
 	if chunks > 0 {
@@ -143,4 +140,19 @@ func (x *Examiner) checkWaiting(ctx context.Context, r *diagnosis.Recorder) erro
 		r.OK("%d updates wait for their event, none for too long", updates)
 	}
 	return err
+}
+
+// fromUnused is where chunks are selected, c, that neither an event nor another chunk names.
+const fromUnused = `
+	FROM chunk AS c
+	LEFT JOIN (SELECT chunk AS id FROM event WHERE chunk IS NOT NULL UNION SELECT pack AS id FROM chunk WHERE pack IS NOT NULL) AS u ON u.id = c.id
+	WHERE u.id IS NULL`
+
+// unusedChunks counts the chunks that neither an event nor another chunk names, and their bytes.
+func (s *Store) unusedChunks(ctx context.Context) (n, bytes int64, err error) {
+	if s.removal != nil {
+		return s.removal.unused(ctx)
+	}
+	_, err = sqldb.One(ctx, s.db, `SELECT count(*), CAST(coalesce(sum(octet_length(c.data)), 0) AS bigint)`+fromUnused, nil, &n, &bytes)
+	return n, bytes, err
 }

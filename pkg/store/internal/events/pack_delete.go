@@ -13,8 +13,16 @@ import (
 // dropChunks deletes chunks of some days, of which none may be named by an event any more. The texts of those that stand in packs leave
 // their packs, and a pack goes with the last of them. Chunks that are not there are left out.
 //
-// Rows are locked in the order of their ids, chunks before packs, as the packer does.
+// Where chunks are distributed they are deleted after the transaction.
 func (s *Store) dropChunks(ctx context.Context, tx *Commit, days []int32, ids ...int64) error {
+	if s.removal != nil {
+		return s.removal.add(ctx, tx, days, ids)
+	}
+	return s.deleteChunks(ctx, tx, days, ids)
+}
+
+// deleteChunks deletes chunks in a transaction. Rows are locked in the order of their ids, chunks before packs, as the packer does.
+func (s *Store) deleteChunks(ctx context.Context, tx *Commit, days []int32, ids []int64) error {
 	slices.Sort(ids)
 	gone := map[int64][]record.Place{} // by pack
 	for group := range slices.Chunk(ids, purgeRows) {
@@ -51,11 +59,20 @@ func (s *Store) dropChunks(ctx context.Context, tx *Commit, days []int32, ids ..
 	return nil
 }
 
+// holdChunks ends a read of chunks that a transaction is about to change. One that is the only one to change any needs no lock of
+// rows, which Citus gives for a single shard alone.
+func (c *Commit) holdChunks() string {
+	if c.s.removal != nil {
+		return ""
+	}
+	return c.ForUpdate("")
+}
+
 // leavePack removes texts from a pack, which is of one of some days.
 func (s *Store) leavePack(ctx context.Context, tx *Commit, days []int32, pack int64, gone []record.Place) error {
 	var z []byte
 	cond, args := s.chunksOn(tx, days, pack)
-	ok, err := sqldb.One(ctx, tx, `SELECT data FROM chunk WHERE `+cond+tx.ForUpdate(""), args, &z)
+	ok, err := sqldb.One(ctx, tx, `SELECT data FROM chunk WHERE `+cond+tx.holdChunks(), args, &z)
 	if err != nil || !ok {
 		return err
 	}

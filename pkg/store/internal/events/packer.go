@@ -326,9 +326,14 @@ func (p *pack) store(ctx context.Context, tx *Commit) (stored bool, err error) {
 
 // hold locks the rows of the chunks, in the order of their ids, and reports whether all are there as they were read.
 func (p *pack) hold(ctx context.Context, tx *Commit) (bool, error) {
+	if r := tx.s.removal; r != nil {
+		if ok, err := r.alone(ctx, tx); err != nil || !ok {
+			return false, err
+		}
+	}
 	cond, args := tx.s.chunksOn(tx, []int32{p.day}, padded(tx.s, packChunks, p.chunks, func(c packedChunk) int64 { return c.id })...)
 	there := 0
-	err := sqldb.Each(ctx, tx, `SELECT id FROM chunk WHERE `+cond+` AND pack IS NULL ORDER BY id`+tx.ForUpdate(""), args,
+	err := sqldb.Each(ctx, tx, `SELECT id FROM chunk WHERE `+cond+` AND pack IS NULL ORDER BY id`+tx.holdChunks(), args,
 		func(scan func(...any) error) error {
 			var id int64
 			there++

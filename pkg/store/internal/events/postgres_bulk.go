@@ -367,8 +367,12 @@ func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk
 	for i := range chunks {
 		day[i], id[i], z[i] = chunks[i].Day, chunks[i].ID, chunks[i].Z
 	}
-	_, err := t.Exec(ctx, `INSERT INTO chunk(day, id, data)
-		SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	const text = `INSERT INTO chunk(day, id, data)
+		SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`
+	if t.b.db.Distributed() {
+		return t.b.db.InsertAhead(ctx, t.Tx, id, day, text, day, id, z)
+	}
+	_, err := t.Exec(ctx, text, day, id, z)
 	return err
 }
 

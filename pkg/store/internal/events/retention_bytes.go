@@ -217,10 +217,14 @@ func (s *Store) freeChunks(ctx context.Context, projectID int64, day int32, list
 		for i, p := range some {
 			ids[i] = p.chunk
 		}
-		cond, args := s.db.AnyNumber("c.id", 1, ids)
-		err := sqldb.Each(ctx, s.db, `SELECT c.id, octet_length(c.data) + coalesce(octet_length(p.data) / count(*) OVER (PARTITION BY c.pack), 0)
-			FROM chunk AS c LEFT JOIN chunk AS p ON p.id = c.pack
-			WHERE `+cond, args, func(scan func(...any) error) error {
+		cond, args := s.db.AnyNumber("id", 1, ids)
+		err := sqldb.Each(ctx, s.db, `WITH c AS (
+				SELECT id, pack, octet_length(data) AS bytes, count(*) OVER (PARTITION BY pack) AS total
+				FROM chunk
+				WHERE `+cond+`)
+			SELECT id, bytes FROM c WHERE pack IS NULL
+			UNION ALL
+			SELECT c.id, c.bytes + octet_length(p.data) / c.total FROM c JOIN chunk AS p ON p.id = c.pack`, args, func(scan func(...any) error) error {
 			var id, n int64
 			err := scan(&id, &n)
 			sizes[id] = n

@@ -82,17 +82,21 @@ func (s *Store) previewBytes(ctx context.Context, projectID int64, rule project.
 	over int64, r project.Removal) (project.Removal, error) {
 	if rule.PayloadFirst {
 		// By the chunk, in the order of their events.
-		err := sqldb.Each(ctx, s.db, `SELECT octet_length(c.data) + coalesce(octet_length(k.data) / count(*) OVER (PARTITION BY c.pack), 0), p.n
-			FROM (
-				SELECT e.chunk, min(e.start_ms) AS start, count(*) AS n
-				FROM `+s.Dialect.FromSessions()+`
-				WHERE e.project_id = $1 AND e.chunk IS NOT NULL AND (e.spill & $4) = 0 AND e.start_ms >= $3 AND s.last_ms >= $2
-				GROUP BY e.chunk) AS p
-			JOIN chunk AS c ON c.id = p.chunk
-			LEFT JOIN chunk AS k ON k.id = c.pack
-			ORDER BY p.start`, []any{projectID, sessionsFrom, payloadsFrom, flagExpired}, func(scan func(...any) error) error {
+		err := sqldb.Each(ctx, s.db, `WITH c AS (
+				SELECT p.start, p.n, c.pack, octet_length(c.data) AS bytes, count(*) OVER (PARTITION BY c.pack) AS total
+				FROM (
+					SELECT e.chunk, min(e.start_ms) AS start, count(*) AS n
+					FROM `+s.Dialect.FromSessions()+`
+					WHERE e.project_id = $1 AND e.chunk IS NOT NULL AND (e.spill & $4) = 0 AND e.start_ms >= $3 AND s.last_ms >= $2
+					GROUP BY e.chunk) AS p
+				JOIN chunk AS c ON c.id = p.chunk)
+			SELECT bytes, n, start FROM c WHERE pack IS NULL
+			UNION ALL
+			SELECT c.bytes + octet_length(k.data) / c.total, c.n, c.start FROM c JOIN chunk AS k ON k.id = c.pack
+			ORDER BY start`, []any{projectID, sessionsFrom, payloadsFrom, flagExpired}, func(scan func(...any) error) error {
 			var bytes, n int64
-			if err := scan(&bytes, &n); err != nil || over <= 0 {
+			var start float64
+			if err := scan(&bytes, &n, &start); err != nil || over <= 0 {
 				return err
 			}
 			over -= bytes

@@ -18,6 +18,7 @@ import (
 type Postgres struct {
 	conn    *pgx.Conn
 	archive int64          // days before it share partitions
+	chunks  bool           // are distributed, and held (sqldb.HoldChunks)
 	made    map[int64]bool // partitions, by their first day
 }
 
@@ -26,6 +27,9 @@ func OpenPostgres(ctx context.Context, dsn string) (_ *Postgres, err error) {
 	p := &Postgres{made: map[int64]bool{}}
 	if p.conn, err = sqldb.ConnectPostgres(ctx, dsn); err != nil {
 		return nil, err
+	}
+	if p.chunks, err = sqldb.HoldChunks(ctx, p.conn); err != nil {
+		return nil, errors.Join(err, p.Close(ctx))
 	}
 	// Rows are looked up by keys, whatever statistics say of a table that was just filled.
 	for _, text := range []string{`SET statement_timeout = 0`, `SET idle_in_transaction_session_timeout = 0`, `SET enable_seqscan = off`, `SET enable_hashjoin = off`, `SET enable_mergejoin = off`} {
@@ -213,6 +217,9 @@ func (p *Postgres) capture(ctx context.Context, tables []*table, id, to string) 
 					IF TG_OP <> 'DELETE' THEN INSERT INTO `+name+`(`+keys+`) SELECT `+keys+` FROM after; END IF;
 					RETURN NULL;
 				END $$`)
+			if p.fixed(t) {
+				continue
+			}
 			for _, x := range [][2]string{{"INSERT", "NEW TABLE AS after"}, {"UPDATE", "OLD TABLE AS before NEW TABLE AS after"}, {"DELETE", "OLD TABLE AS before"}} {
 				texts = append(texts, `CREATE TRIGGER `+sqldb.QuoteName(prefix+"_"+strings.ToLower(x[0]))+` AFTER `+x[0]+` ON `+of+` REFERENCING `+x[1]+` FOR EACH STATEMENT EXECUTE FUNCTION `+name+`()`)
 			}
@@ -223,6 +230,9 @@ func (p *Postgres) capture(ctx context.Context, tables []*table, id, to string) 
 		return errors.Join(writeState(ctx, p, stateID, id), writeState(ctx, p, stateTo, to))
 	})
 }
+
+// fixed reports whether the rows of a table stay as they are for as long as this connection stands. Triggers on it are impossible then.
+func (p *Postgres) fixed(t *table) bool { return p.chunks && t.name == chunkTable }
 
 // lockWait is how long a lock on all tables is waited for at once; tries are repeated.
 const lockWait = "2s"
@@ -264,6 +274,9 @@ func (p *Postgres) fence(ctx context.Context, tables []*table, message string) e
 			return err
 		}
 		for _, t := range tables {
+			if p.fixed(t) {
+				continue // a payload whose event cannot be stored is no change
+			}
 			if err := p.exec(ctx, `CREATE OR REPLACE TRIGGER `+prefix+`_fence BEFORE INSERT OR UPDATE OR DELETE ON `+sqldb.QuoteName(t.name)+` FOR EACH STATEMENT EXECUTE FUNCTION `+prefix+`()`); err != nil {
 				return err
 			}

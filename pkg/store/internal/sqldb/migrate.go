@@ -107,7 +107,10 @@ func migratePostgres(ctx context.Context, db *sql.DB, log *zap.Logger) (err erro
 		_, unlock := held.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext(current_schema()))`, migrateLock)
 		err = errors.Join(err, unlock)
 	}()
-	return migrate(ctx, db, p, log)
+	if err := migrate(ctx, db, p, log); err != nil {
+		return err
+	}
+	return distribute(ctx, db, log)
 }
 
 // Migrations lists the numbers of the migrations that this program knows. They are the same for both databases.

@@ -36,8 +36,10 @@ type Postgres struct {
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
 	replica    *replica      // that answers part of them; nil: there is none
+	ahead      *pgxpool.Pool // of what is inserted ahead of transactions, where chunks are distributed
 	nWriters   int
 
+	distributed bool // chunks are
 	readTimeout time.Duration
 	readLimit   string // that of a statement of a connection that reads, in milliseconds
 	pooled      bool   // the pools lead to a pooler that may give each transaction another session
@@ -122,6 +124,9 @@ func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
 		}
 	}
 	err = d.prepare(ctx, o.Logger)
+	if err == nil {
+		err = d.openCluster(ctx, conf)
+	}
 	if err == nil && o.ReadDSN != "" {
 		err = d.openReplica(ctx, o)
 	}
@@ -342,6 +347,8 @@ func (d *Postgres) Bound(read time.Duration) { d.readTimeout = read }
 // If the connection is lost during the commit, nobody knows whether it took effect. The transaction is not run again then, and
 // its callers are answered Unavailable; events that they send again are repeats, by their ids, if it did.
 func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
+	t := &postgresTx{d: d}
+	committing := false
 	err := pgx.BeginFunc(ctx, d.Pool, func(tx pgx.Tx) error {
 		begin := lockTimeout
 		if d.pooled {
@@ -350,8 +357,14 @@ func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 		if _, err := tx.Exec(ctx, begin); err != nil {
 			return err
 		}
-		return f(&postgresTx{d: d, tx: tx})
+		t.tx = tx
+		err := f(t)
+		committing = err == nil
+		return err
 	})
+	if err != nil && (!committing || sqlState(err) != "") {
+		d.undo(ctx, t)
+	}
 	d.renew(ctx, err)
 	return err
 }
@@ -360,9 +373,9 @@ func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 // closed as well fail no later statement.
 func (d *Postgres) renew(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && sqlState(err) == "" && d.Unavailable(err) {
-		d.Pool.Reset()
-		d.quickReads.Reset()
-		d.reads.Reset()
+		for _, p := range d.pools() {
+			p.Reset()
+		}
 	}
 }
 
@@ -420,18 +433,29 @@ func (d *Postgres) Close(context.Context) error {
 	if d.replica != nil {
 		d.replica.close()
 	}
-	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.Pool} {
-		if p != nil {
-			p.Close()
-		}
+	for _, p := range d.pools() {
+		p.Close()
 	}
 	return nil
 }
 
+// pools returns those that are open.
+func (d *Postgres) pools() (list []*pgxpool.Pool) {
+	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.Pool, d.ahead} {
+		if p != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // DiskBytes returns the size of all tables of the schema, with their indexes and long values.
 func (d *Postgres) DiskBytes(ctx context.Context) (n int64, err error) {
-	_, err = One(ctx, d, `SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint)
+	if _, err = One(ctx, d, `SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint)
 		FROM pg_class
-		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`, nil, &n)
-	return n, err
+		WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'`, nil, &n); err != nil {
+		return 0, err
+	}
+	elsewhere, err := d.distributedBytes(ctx)
+	return n + elsewhere.Table + elsewhere.Indexes, err
 }

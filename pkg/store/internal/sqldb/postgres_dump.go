@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,16 @@ import (
 type postgresDump struct {
 	conn   *pgx.Conn
 	layout Layout
+
+	distributed bool // chunks are
 }
 
 // DumpPostgres begins to read a store. The snapshot ends with Close.
 func DumpPostgres(ctx context.Context, dsn string) (Dump, error) {
 	return dumpPostgres(ctx, dsn, false)
 }
+
+var errNoStore = errors.New("there is no store in this database")
 
 // dumpPostgres is DumpPostgres; loading is whether the store may be one that is being made.
 func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err error) {
@@ -31,6 +36,9 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 			_ = d.Close(ctx)
 		}
 	}()
+	if d.distributed, err = HoldChunks(ctx, d.conn); err != nil {
+		return nil, err
+	}
 	// Reading may take as long as it needs, and rows come in the order in which they lie in the table, so that two dumps are alike where
 	// nothing has changed.
 	for _, q := range []string{
@@ -49,7 +57,7 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 	}
 	switch {
 	case !there:
-		return nil, errors.New("there is no store in this database")
+		return nil, errNoStore
 	case unfinished && !loading:
 		return nil, errUnfinished
 	}
@@ -82,6 +90,9 @@ func (d *postgresDump) Close(ctx context.Context) error {
 
 // Copy implements Dump. The server sends a message for each row, and each becomes a write.
 func (d *postgresDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64, err error) {
+	if d.distributed && t.Name == "chunk" {
+		return d.copyShards(ctx, t, w)
+	}
 	tag, err := d.conn.PgConn().CopyTo(ctx, &headerWriter{w: w}, `COPY (SELECT `+QuoteNames(t.Columns)+` FROM `+QuoteName(t.Name)+`) TO STDOUT (FORMAT binary)`)
 	return tag.RowsAffected(), err
 }
@@ -107,6 +118,58 @@ func (h *headerWriter) Write(row []byte) (int, error) {
 	}
 	h.begun = true
 	return h.w.Write(row)
+}
+
+// dumpIDs is how many ids of chunks one statement of copyShards covers: as many rows as the coordinator sorts in memory.
+const dumpIDs = 4096
+
+// copyTrailer stands after the last row of COPY, in place of the number of columns.
+var copyTrailer = []byte{0xff, 0xff}
+
+// copyShards copies chunks in the order of their ids, so that two dumps are alike where nothing has changed: nodes answer in any order.
+func (d *postgresDump) copyShards(ctx context.Context, t Table, w io.Writer) (rows int64, err error) {
+	var first, last int64
+	if err := d.conn.QueryRow(ctx, `SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM chunk`).Scan(&first, &last); err != nil {
+		return 0, err
+	}
+	to := &rangeWriter{w: w}
+	for from := first; from <= last; from += dumpIDs {
+		to.begun = false
+		tag, err := d.conn.PgConn().CopyTo(ctx, to, fmt.Sprintf(`COPY (SELECT %s FROM chunk WHERE id >= %d AND id < %d ORDER BY id) TO STDOUT (FORMAT binary)`, QuoteNames(t.Columns), from, from+dumpIDs))
+		rows += tag.RowsAffected()
+		if err != nil {
+			return rows, err
+		}
+	}
+	_, err = w.Write(copyTrailer)
+	return rows, err
+}
+
+// rangeWriter makes one COPY of several: it leaves out each header but the first one, and each trailer.
+type rangeWriter struct {
+	w     io.Writer
+	begun bool // the header of this one has come
+	later bool // that of the first one has
+}
+
+func (r *rangeWriter) Write(message []byte) (int, error) {
+	n := len(message)
+	if !r.begun { // the first row comes in one message with the header, or the trailer if there are no rows
+		r.begun = true
+		header := message[:copyHeader]
+		message = message[copyHeader:]
+		if !r.later {
+			r.later = true
+			if _, err := r.w.Write(header); err != nil {
+				return n, err
+			}
+		}
+	}
+	if bytes.Equal(message, copyTrailer) {
+		return n, nil
+	}
+	_, err := r.w.Write(message)
+	return n, err
 }
 
 func (d *postgresDump) readMigrations(ctx context.Context) error {
@@ -149,7 +212,7 @@ func (d *postgresDump) readTables(ctx context.Context) error {
 			ARRAY(SELECT attname::text FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum)
 		FROM pg_class AS c
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-			AND c.relname NOT IN ('goose_db_version', '`+UnfinishedTable+`') AND NOT starts_with(c.relname, '`+MovePrefix+`')
+			AND c.relname NOT IN ('goose_db_version', '`+UnfinishedTable+`', '`+RemovedTable+`') AND NOT starts_with(c.relname, '`+MovePrefix+`')
 		ORDER BY NOT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND confrelid = c.oid), c.relname`)
 	if err != nil {
 		return err

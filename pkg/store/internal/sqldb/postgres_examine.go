@@ -41,7 +41,11 @@ func OpenPostgresReadOnly(ctx context.Context, dsn string) (*Postgres, error) {
 			return nil, err
 		}
 	}
-	if err := d.checkPooler(ctx); err != nil { // limits of time are set for a whole connection
+	err = d.checkPooler(ctx) // limits of time are set for a whole connection
+	if err == nil {
+		err = d.openCluster(ctx, conf)
+	}
+	if err != nil {
 		_ = d.Close(ctx)
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (d *Postgres) Schema(ctx context.Context) (x SchemaState, err error) {
 
 // Checks returns those of the server and the database itself.
 func (d *Postgres) Checks(bool) []diagnosis.Check {
-	return []diagnosis.Check{
+	list := []diagnosis.Check{
 		{Name: "version", Run: d.checkVersion},
 		{Name: "settings", Run: d.checkSettings},
 		{Name: "connections", Run: d.checkConnections},
@@ -68,6 +72,36 @@ func (d *Postgres) Checks(bool) []diagnosis.Check {
 		{Name: "sequences", Run: d.checkSequences},
 		{Name: "vacuum", Run: d.checkVacuum},
 	}
+	if d.distributed {
+		list = append(list, diagnosis.Check{Name: "cluster", Run: d.checkCluster})
+	}
+	return list
+}
+
+// checkCluster looks for nodes that cannot be reached.
+func (d *Postgres) checkCluster(ctx context.Context, r *diagnosis.Recorder) error {
+	conn, err := d.reads.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	x, err := readCluster(ctx, conn.Conn())
+	if err != nil {
+		return err
+	}
+	var down diagnosis.Cases
+	for _, n := range x.Nodes {
+		if n.Active && !n.Reachable {
+			down.Add(n.Address)
+		}
+	}
+	if down.N > 0 {
+		r.Add(down.Finding(diagnosis.Finding{Severity: diagnosis.Error, Text: "%d nodes of the cluster cannot be reached: their payloads cannot be read, and writes that need them are refused",
+			Advice: "start them, or promote their standbys and tell Citus their addresses (citus_update_node)"}))
+		return nil
+	}
+	r.OK("all %d nodes of the cluster can be reached", len(x.Nodes))
+	return nil
 }
 
 func (d *Postgres) checkVersion(ctx context.Context, r *diagnosis.Recorder) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
 )
 
 // UnfinishedTable stands in a schema while a store is copied into it.
@@ -92,21 +93,33 @@ func (l *postgresLoad) Make(ctx context.Context, layout Layout) (err error) {
 	for i, t := range layout.Tables {
 		names[i] = t.Name
 	}
-	_, err = l.conn.Exec(ctx, `TRUNCATE `+QuoteNames(names))
-	return err
+	if _, err = l.conn.Exec(ctx, `TRUNCATE `+QuoteNames(names)); err != nil {
+		return err
+	}
+	return distribute(ctx, db, zap.NewNop())
 }
 
 // Copy implements Load. No trigger runs: what they write is copied as well.
 func (l *postgresLoad) Copy(ctx context.Context, t Table, r io.Reader) error {
 	name := QuoteName(t.Name)
-	if _, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` DISABLE TRIGGER USER`); err != nil {
+	var triggers bool // Citus has none, and no statement about them, on tables that are distributed
+	if err := l.conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = $1::text::regclass AND NOT tgisinternal)`, name).Scan(&triggers); err != nil {
+		return err
+	}
+	set := func(state string) error {
+		if !triggers {
+			return nil
+		}
+		_, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` `+state+` TRIGGER USER`)
+		return err
+	}
+	if err := set("DISABLE"); err != nil {
 		return err
 	}
 	if _, err := l.conn.PgConn().CopyFrom(ctx, r, `COPY `+name+` (`+QuoteNames(t.Columns)+`) FROM STDIN (FORMAT binary)`); err != nil {
 		return err
 	}
-	_, err := l.conn.Exec(ctx, `ALTER TABLE `+name+` ENABLE TRIGGER USER`)
-	return err
+	return set("ENABLE")
 }
 
 // Check implements Load.

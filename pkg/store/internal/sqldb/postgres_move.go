@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
 )
 
 // PartitionDays is how many days share a partition of events and chunks.
@@ -20,6 +21,8 @@ func MigratePostgres(ctx context.Context, conn *pgx.Conn) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
-	return err
+	if _, err = p.Up(ctx); err != nil {
+		return err
+	}
+	return distribute(ctx, db, zap.NewNop())
 }

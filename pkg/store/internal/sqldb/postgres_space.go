@@ -25,5 +25,15 @@ func (d *Postgres) TableBytes(ctx context.Context) (list []TableBytes, err error
 		list = append(list, t)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	elsewhere, err := d.distributedBytes(ctx)
+	for i := range list {
+		if list[i].Name == elsewhere.Name {
+			list[i].Table += elsewhere.Table
+			list[i].Indexes += elsewhere.Indexes
+		}
+	}
 	return list, err
 }

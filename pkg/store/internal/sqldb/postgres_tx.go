@@ -12,6 +12,10 @@ type postgresTx struct {
 	postgresSpelling
 	d  *Postgres
 	tx pgx.Tx
+
+	// Chunks that were inserted ahead of it (InsertAhead).
+	aheadIDs  []int64
+	aheadDays []int32
 }
 
 func (t *postgresTx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {

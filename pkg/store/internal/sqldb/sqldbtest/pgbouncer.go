@@ -18,7 +18,7 @@ import (
 func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 	t.Helper()
 	bouncerProgram(t)
-	dsn := serverOfTests(t)
+	dsn := serverOfTests(t, postgresVariable)
 	u := parse(t, dsn)
 	u.Path = "/" + create(t, dsn, "DATABASE", "WITH (FORCE)")
 	return PgBouncerTo(t, u.String(), settings...), u.String()

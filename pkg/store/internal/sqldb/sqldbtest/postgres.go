@@ -19,9 +19,30 @@ import (
 // database.
 func PostgresDSN(t *testing.T) string {
 	t.Helper()
-	dsn := serverOfTests(t)
+	dsn := serverOfTests(t, postgresVariable)
 	return inSchema(t, dsn, create(t, dsn, "SCHEMA", "CASCADE"))
 }
+
+// CitusDSN does the same in a database that is a cluster: SPANGROVE_TEST_CITUS names its coordinator.
+func CitusDSN(t *testing.T) string {
+	t.Helper()
+	dsn := serverOfTests(t, "SPANGROVE_TEST_CITUS")
+	schema := newName()
+	execute(t, dsn, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() {
+		// Citus drops shards on all nodes, and two that do may wait for each other.
+		var err error
+		for range 20 {
+			if err = try(t, dsn, "DROP SCHEMA "+schema+" CASCADE"); err == nil {
+				return
+			}
+		}
+		t.Error(err)
+	})
+	return inSchema(t, dsn, schema)
+}
+
+const postgresVariable = "SPANGROVE_TEST_POSTGRES"
 
 // inSchema returns the connection string of a schema.
 func inSchema(t *testing.T, dsn, schema string) string {
@@ -42,12 +63,12 @@ func parse(t *testing.T, dsn string) *url.URL {
 	return u
 }
 
-// serverOfTests returns the connection string that SPANGROVE_TEST_POSTGRES has. The test is skipped if there is none.
-func serverOfTests(t *testing.T) string {
+// serverOfTests returns the connection string that an environment variable has. The test is skipped if there is none.
+func serverOfTests(t *testing.T, variable string) string {
 	t.Helper()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	dsn := os.Getenv(variable)
 	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+		t.Skip(variable + " is not set")
 	}
 	return dsn
 }
@@ -55,14 +76,24 @@ func serverOfTests(t *testing.T) string {
 // create makes a schema or a database, which is dropped when the test ends, and returns its name.
 func create(t *testing.T, dsn, kind, dropWith string) (name string) {
 	t.Helper()
-	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	name = newName()
 	execute(t, dsn, "CREATE "+kind+" "+name)
 	t.Cleanup(func() { execute(t, dsn, "DROP "+kind+" "+name+" "+dropWith) })
 	return name
 }
 
+func newName() string { return "t" + strings.ReplaceAll(uuid.NewString(), "-", "") }
+
 // execute runs a statement, also when the test has ended.
 func execute(t *testing.T, dsn, text string) {
+	t.Helper()
+	if err := try(t, dsn, text); err != nil {
+		t.Error(err)
+	}
+}
+
+// try does the same, and returns the error.
+func try(t *testing.T, dsn, text string) error {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	conn, err := pgx.Connect(ctx, dsn)
@@ -70,9 +101,8 @@ func execute(t *testing.T, dsn, text string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, text); err != nil {
-		t.Error(err)
-	}
+	_, err = conn.Exec(ctx, text)
+	return err
 }
 
 // freePort returns a port of loopback that nobody uses.

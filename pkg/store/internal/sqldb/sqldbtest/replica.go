@@ -28,7 +28,7 @@ type Replicated struct {
 // servers are others than that one, or where the programs are not installed.
 func NewReplicated(t *testing.T) *Replicated {
 	t.Helper()
-	serverOfTests(t)
+	serverOfTests(t, postgresVariable)
 	initdb, basebackup := serverProgram(t, "initdb"), serverProgram(t, "pg_basebackup")
 	dir, err := os.MkdirTemp("", "spangrove-replica") // not the test's, which other users may not enter
 	if err != nil {
