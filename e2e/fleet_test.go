@@ -18,6 +18,19 @@ import (
 // SPANGROVE_E2E_FLEET says for how long, such as 5m, with 32 clients, a kill every 10 s, and three of PostgreSQL. Otherwise it is some seconds.
 func TestFleet(t *testing.T) {
 	t.Parallel()
+	db := harness.OwnPostgres(t)
+	fleet(t, db.DSN, db.Kill)
+}
+
+// TestFleetCitus does the same with a worker of a cluster that is killed now and then, in place of PostgreSQL.
+func TestFleetCitus(t *testing.T) {
+	t.Parallel()
+	db := harness.NewCitus(t)
+	fleet(t, db.DSN, db.Kill)
+}
+
+func fleet(t *testing.T, dsn string, killDatabase func() error) {
+	t.Helper()
 	span, every, databaseKills, clients := 6*time.Second, 2*time.Second, 1, 16
 	text := os.Getenv("SPANGROVE_E2E_FLEET")
 	long := text != ""
@@ -28,13 +41,12 @@ func TestFleet(t *testing.T) {
 		}
 		every, databaseKills, clients = 10*time.Second, 3, 32
 	}
-	db := harness.OwnPostgres(t)
 	seed := harness.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	args := []string{"--set", "extensions.spangrove_evaluate.online.timeout=1s", "--set", "extensions.spangrove_evaluate.online.attempts=100"}
 	servers := make([]*harness.Server, 2)
 	for i := range servers {
-		servers[i] = harness.New(t, harness.Options{Store: harness.PostgresAt(db.DSN), Args: args})
+		servers[i] = harness.New(t, harness.Options{Store: harness.PostgresAt(dsn), Args: args})
 		servers[i].Launch() // both bring the schema up to date at the same time
 	}
 	for _, s := range servers {
@@ -64,10 +76,10 @@ func TestFleet(t *testing.T) {
 			t.Fatalf("refused: %.5q", l.wrong)
 		}
 		if turns := int(span/every)/databaseKills + 1; next%turns == turns/2 {
-			if err := db.Kill(); err != nil {
+			if err := killDatabase(); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s: PostgreSQL killed, %d events acknowledged", time.Since(began).Round(time.Second), l.count.Load())
+			t.Logf("%s: the database is killed, %d events acknowledged", time.Since(began).Round(time.Second), l.count.Load())
 			continue
 		}
 		s := servers[kills%2]

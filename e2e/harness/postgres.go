@@ -2,8 +2,11 @@ package harness
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Postgres is a PostgreSQL server of a test's own, which may be killed. It is started again by itself.
@@ -50,6 +55,59 @@ func OwnPostgres(t *testing.T) *Postgres {
 		t.Fatalf("start PostgreSQL: %q: %v", line, err)
 	}
 	return p
+}
+
+// Citus is a new schema in the cluster whose coordinator SPANGROVE_TEST_CITUS names.
+type Citus struct {
+	DSN  string
+	kill string
+}
+
+// NewCitus makes the schema, which is dropped when the test ends. The test is skipped if there is no cluster, or no command to kill a worker of it
+// and to start it again: SPANGROVE_TEST_CITUS_KILL.
+func NewCitus(t *testing.T) *Citus {
+	t.Helper()
+	Require(t)
+	admin, kill := os.Getenv("SPANGROVE_TEST_CITUS"), os.Getenv("SPANGROVE_TEST_CITUS_KILL")
+	if admin == "" || kill == "" {
+		t.Skip("SPANGROVE_TEST_CITUS and SPANGROVE_TEST_CITUS_KILL are not set")
+	}
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatalf("SPANGROVE_TEST_CITUS: %v", err)
+	}
+	schema := fmt.Sprintf("spangrove_e2e_%08x", rand.Uint32())
+	run := func(text string) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), adminTimeout)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, admin)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, text)
+		return err
+	}
+	if err := run("CREATE SCHEMA " + schema); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := run("DROP SCHEMA " + schema + " CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
+	q := u.Query()
+	q.Set("search_path", schema)
+	u.RawQuery = q.Encode()
+	return &Citus{DSN: u.String(), kill: kill}
+}
+
+// Kill kills a worker with SIGKILL, and starts it again.
+func (c *Citus) Kill() error {
+	if out, err := exec.Command("sh", "-c", c.kill).CombinedOutput(); err != nil {
+		return fmt.Errorf("SPANGROVE_TEST_CITUS_KILL: %w: %s", err, out)
+	}
+	return nil
 }
 
 // Kill kills the server with SIGKILL, and all of its connections with it.

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/store"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -172,6 +173,21 @@ func TestCitusFailedTransaction(t *testing.T) {
 	e, err := s.Event(t.Context(), p.ID, list[1].ID)
 	if err != nil || string(e.Outputs) != string(list[1].Outputs) {
 		t.Errorf("%s, %v", e.Outputs, err)
+	}
+}
+
+// TestCitusWithoutReplica checks that a replica is refused.
+func TestCitusWithoutReplica(t *testing.T) {
+	t.Parallel()
+	place := newCitusPlace(t)
+	place.Open(t, store.Options{})
+	s, err := store.OpenPostgres(t.Context(), place.dsn, store.Options{ReadDSN: place.dsn})
+	if err == nil {
+		_ = s.Close(t.Context())
+	}
+	var refused *fault.Error
+	if !errors.As(err, &refused) || refused.Field != "read_dsn" {
+		t.Errorf("opened with a replica: %v", err)
 	}
 }
 

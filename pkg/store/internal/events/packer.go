@@ -257,7 +257,6 @@ func (r *packRun) flush(ctx context.Context) error {
 	p := pack{project: r.project, day: r.day, chunks: r.chunks, done: r.done}
 	p.compress(r.text)
 	r.packed = r.packed || len(r.chunks) > 0
-	r.finished += len(r.done)
 	r.chunks, r.done, r.text = nil, nil, r.text[:0]
 	stored := false
 	err := r.s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
@@ -269,6 +268,7 @@ func (r *packRun) flush(ctx context.Context) error {
 	}
 	if stored {
 		r.s.telemetry.packed.Add(ctx, int64(len(p.chunks)))
+		r.finished += len(p.done)
 	}
 	r.stale = r.stale || !stored
 	rest := time.Since(r.began) * packRest

@@ -127,7 +127,11 @@ func OpenPostgres(ctx context.Context, o ServerOptions) (*Postgres, error) {
 	if err == nil {
 		err = d.openCluster(ctx, conf)
 	}
-	if err == nil && o.ReadDSN != "" {
+	switch {
+	case err != nil || o.ReadDSN == "":
+	case d.distributed: // a row of some time ago may name a payload that is gone from the workers
+		err = fault.InvalidField("read_dsn", "a store that is distributed by Citus has no replica: remove the setting")
+	default:
 		err = d.openReplica(ctx, o)
 	}
 	if err != nil {
