@@ -14,14 +14,14 @@ import (
 
 // Citus makes one database of several PostgreSQL servers: a coordinator, to which clients connect, and workers. A table that is
 // distributed stands on the workers, in shards; all others stay on the coordinator. Of a store, table chunk is distributed by the id of the
-// chunk: it has most of the bytes, and each of its rows is found by that id (docs/adr/029-citus.md).
+// chunk: it has the payloads, and each of its rows is found by that id (docs/adr/029-citus.md).
 //
 // Tables are distributed when the schema is made, where the extension is present and knows a node that takes shards. A schema that was
 // made before stays as it is.
 //
 // A transaction of several servers commits on one after the other, and others see it on some before the rest. So that no row
 // ever names a chunk that is not there, transactions of the store leave chunks alone: those that they name are inserted ahead of
-// them (Ahead), and those that they no longer name are recorded in RemovedTable and deleted after them.
+// them (InsertAhead), and those that they no longer name are recorded in RemovedTable and deleted after them.
 
 // RemovedTable lists chunks that no row names any more and that are still to be deleted, where chunks are distributed.
 const RemovedTable = "spangrove_removed_chunk"
