@@ -73,7 +73,7 @@ func fleet(t *testing.T, dsn string, killDatabase func() error) {
 	for next := range databaseKills + int(span/every) {
 		time.Sleep(every*3/4 + time.Duration(r.Int64N(int64(every/2))))
 		if len(l.wrong) > 0 {
-			t.Fatalf("refused: %.5q", l.wrong)
+			t.Fatalf("refused: %.300q", l.wrong[:min(3, len(l.wrong))])
 		}
 		if turns := int(span/every)/databaseKills + 1; next%turns == turns/2 {
 			if err := killDatabase(); err != nil {
@@ -101,7 +101,7 @@ func fleet(t *testing.T, dsn string, killDatabase func() error) {
 		ld.stop()
 	}
 	if len(l.wrong) > 0 {
-		t.Fatalf("refused: %.5q", l.wrong)
+		t.Fatalf("refused: %.300q", l.wrong[:min(3, len(l.wrong))])
 	}
 	for _, s := range servers { // a database that was killed last may still be coming up
 		if err := s.Ready(); err != nil {

@@ -70,12 +70,16 @@ func (r *chunkRemoval) alone(ctx context.Context, tx *Commit) (ok bool, err erro
 // run deletes recorded chunks until ctx ends.
 func (r *chunkRemoval) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		for more := true; more && ctx.Err() == nil; {
-			var err error
-			more, err = r.some(ctx)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, writer.ErrClosed) { // the store is being closed
+		more, err := r.some(ctx)
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, writer.ErrClosed) { // the store is being closed
 				r.s.options.Logger.Warn("delete payloads that no event has any more; it is tried again", zap.Error(err))
 			}
+			sleep(ctx, removalEvery)
+			continue
+		}
+		if more {
+			continue
 		}
 		select {
 		case <-ctx.Done():

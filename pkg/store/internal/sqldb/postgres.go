@@ -366,7 +366,7 @@ func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 		committing = err == nil
 		return err
 	})
-	if err != nil && (!committing || sqlState(err) != "") {
+	if err != nil && !committing {
 		d.undo(ctx, t)
 	}
 	d.renew(ctx, err)
@@ -413,7 +413,8 @@ func (d *Postgres) Interrupted(err error) bool { return sqlState(err) == "57014"
 func (d *Postgres) Unavailable(err error) bool {
 	if code := sqlState(err); code != "" {
 		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
-		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006" || code == MovedCode
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006" || code == MovedCode ||
+			d.distributed && lostWorker(code, err)
 	}
 	var ne net.Error
 	var ce *pgconn.ConnectError

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,9 +46,11 @@ func distribute(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 	var citus, distributed, used bool
 	err := db.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus'),
-		to_regclass('`+RemovedTable+`') IS NOT NULL,
-		EXISTS (SELECT 1 FROM chunk)`).Scan(&citus, &distributed, &used)
+		to_regclass('`+RemovedTable+`') IS NOT NULL`).Scan(&citus, &distributed)
 	if err != nil || !citus || distributed {
+		return err
+	}
+	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM chunk)`).Scan(&used); err != nil {
 		return err
 	}
 	if used {
@@ -105,11 +108,17 @@ func (d *Postgres) openCluster(ctx context.Context, conf *pgxpool.Config) error 
 	return err
 }
 
+// lostWorker reports whether a coordinator has lost a worker in the middle of a transaction. Citus has no code for that.
+func lostWorker(code string, err error) bool {
+	return code == "XX000" && strings.Contains(err.Error(), "connection")
+}
+
 // Distributed reports whether chunks stand on other servers than the rows that name them.
 func (d *Postgres) Distributed() bool { return d.distributed }
 
 // InsertAhead inserts rows of chunks, by their ids, that nobody looks for before a transaction has committed; they are committed when it returns. If the
-// transaction fails they are recorded in RemovedTable. Those of a process that ends in between stay: nothing names them, and they take room.
+// transaction fails before its commit they are recorded in RemovedTable. Those of a commit that fails, or of a process that ends before it, stay: nobody knows whether the
+// first took effect, and nothing names the others, which take room.
 func (d *Postgres) InsertAhead(ctx context.Context, tx Tx, ids []int64, days []int32, text string, args ...any) error {
 	t, ok := tx.(*postgresTx)
 	if !ok {
@@ -127,7 +136,7 @@ func (d *Postgres) InsertAhead(ctx context.Context, tx Tx, ids []int64, days []i
 	})
 }
 
-// undo records what a transaction has inserted ahead that has failed for certain. If that fails as well, the rows stay.
+// undo records what a transaction has inserted ahead that has not come to its commit. If that fails as well, the rows stay.
 func (d *Postgres) undo(ctx context.Context, t *postgresTx) {
 	if len(t.aheadIDs) == 0 {
 		return
