@@ -19,17 +19,18 @@ import (
 func TestFleet(t *testing.T) {
 	t.Parallel()
 	db := harness.OwnPostgres(t)
-	fleet(t, db.DSN, db.Kill)
+	fleet(t, db.DSN, 3000, db.Kill)
 }
 
 // TestFleetCitus does the same with a worker of a cluster that is killed now and then, in place of PostgreSQL.
 func TestFleetCitus(t *testing.T) {
 	t.Parallel()
 	db := harness.NewCitus(t)
-	fleet(t, db.DSN, db.Kill)
+	fleet(t, db.DSN, 1000, db.Kill) // each takes three times as long there
 }
 
-func fleet(t *testing.T, dsn string, killDatabase func() error) {
+// fleet runs the servers. In a long run so many events are deleted that a server is killed before it has deleted them.
+func fleet(t *testing.T, dsn string, manyDoomed int, killDatabase func() error) {
 	t.Helper()
 	span, every, databaseKills, clients := 6*time.Second, 2*time.Second, 1, 16
 	text := os.Getenv("SPANGROVE_E2E_FLEET")
@@ -56,8 +57,8 @@ func fleet(t *testing.T, dsn string, killDatabase func() error) {
 	}
 	scored := fleetMetric(t, servers[0])
 	doomedEvents := 200
-	if long { // so many that a server is killed before it has deleted them
-		doomedEvents = 3000
+	if long {
+		doomedEvents = manyDoomed
 	}
 	putNamed(t, servers[0], doomed, doomedEvents)
 	l := newLedger()
