@@ -74,13 +74,7 @@ func clusterFault(x *store.Cluster) error {
 	if !x.Distributed {
 		return failed("cluster status", errors.New("the store is not distributed"))
 	}
-	var down []string
-	for _, n := range x.Nodes {
-		if n.Active && !n.Reachable {
-			down = append(down, n.Address)
-		}
-	}
-	if len(down) > 0 {
+	if down := x.Unreachable(); len(down) > 0 {
 		return failed("cluster status", errors.New("not reachable: "+strings.Join(down, ", ")))
 	}
 	return nil

@@ -2,11 +2,8 @@ package harness
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Postgres is a PostgreSQL server of a test's own, which may be killed. It is started again by itself.
@@ -72,30 +67,7 @@ func NewCitus(t *testing.T) *Citus {
 	if admin == "" || kill == "" {
 		t.Skip("SPANGROVE_TEST_CITUS and SPANGROVE_TEST_CITUS_KILL are not set")
 	}
-	u, err := url.Parse(admin)
-	if err != nil {
-		t.Fatalf("SPANGROVE_TEST_CITUS: %v", err)
-	}
-	schema := fmt.Sprintf("spangrove_e2e_%08x", rand.Uint32())
-	run := func(text string) error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), adminTimeout)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, admin)
-		if err != nil {
-			return err
-		}
-		defer conn.Close(ctx)
-		_, err = conn.Exec(ctx, text)
-		return err
-	}
-	if err := run("CREATE SCHEMA " + schema); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := run("DROP SCHEMA " + schema + " CASCADE"); err != nil {
-			t.Error(err)
-		}
-	})
+	u, schema := createIn(t, "SPANGROVE_TEST_CITUS", admin, "SCHEMA", "CASCADE")
 	q := u.Query()
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,12 +63,20 @@ const adminTimeout = 2 * time.Minute
 // server is given.
 func PostgresDSN(t *testing.T) string {
 	t.Helper()
-	admin := Env(t, "SPANGROVE_TEST_POSTGRES", "run the tests under e2e/with-postgres.sh")
+	u, name := createIn(t, "SPANGROVE_TEST_POSTGRES", Env(t, "SPANGROVE_TEST_POSTGRES", "run the tests under e2e/with-postgres.sh"), "DATABASE", "WITH (FORCE)")
+	u.Path = "/" + name
+	return u.String()
+}
+
+// createIn makes a database or a schema with a name of its own by the connection string that a variable has, and returns that and the name. It is dropped when
+// the test ends.
+func createIn(t *testing.T, variable, admin, kind, dropWith string) (u *url.URL, name string) {
+	t.Helper()
 	u, err := url.Parse(admin)
 	if err != nil {
-		t.Fatalf("SPANGROVE_TEST_POSTGRES: %v", err)
+		t.Fatalf("%s: %v", variable, err)
 	}
-	name := fmt.Sprintf("spangrove_e2e_%08x", rand.Uint32())
+	name = fmt.Sprintf("spangrove_e2e_%08x", rand.Uint32())
 	exec := func(ctx context.Context, sql string) error {
 		ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 		defer cancel()
@@ -79,15 +88,14 @@ func PostgresDSN(t *testing.T) string {
 		_, err = conn.Exec(ctx, sql)
 		return err
 	}
-	if err := exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatalf("make a database for the test: %v", err)
+	if err := exec(t.Context(), "CREATE "+kind+" "+name); err != nil {
+		t.Fatalf("make a %s for the test: %v", strings.ToLower(kind), err)
 	}
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
-		if err := exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Errorf("drop the test's database: %v", err)
+		if err := exec(context.Background(), "DROP "+kind+" "+name+" "+dropWith); err != nil {
+			t.Errorf("drop the test's %s: %v", strings.ToLower(kind), err)
 		}
 	})
-	u.Path = "/" + name
-	return u.String()
+	return u, name
 }

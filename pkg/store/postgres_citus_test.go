@@ -343,16 +343,17 @@ func (p postgresPlace) settled(t *testing.T) {
 	t.Helper()
 	conn := p.conn(t)
 	defer func() { _ = conn.Close(context.Background()) }()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		var left int
-		if err := conn.QueryRow(t.Context(), fmt.Sprintf(`SELECT count(*) FROM %s`, sqldb.RemovedTable)).Scan(&left); err != nil {
-			t.Fatal(err)
-		}
-		if left == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d payloads are still to be deleted", left)
+	if left, err := awaitRemoval(t.Context(), conn, 30*time.Second); err != nil || left > 0 {
+		t.Fatalf("%d payloads are still to be deleted, %v", left, err)
+	}
+}
+
+// awaitRemoval waits for an open store to delete the payloads that it no longer needs, and returns how many are left.
+func awaitRemoval(ctx context.Context, conn *pgx.Conn, limit time.Duration) (left int, err error) {
+	for end := time.Now().Add(limit); ; time.Sleep(10 * time.Millisecond) {
+		err := conn.QueryRow(ctx, `SELECT count(*) FROM `+sqldb.RemovedTable).Scan(&left)
+		if err != nil || left == 0 || time.Now().After(end) {
+			return left, err
 		}
 	}
 }

@@ -203,13 +203,8 @@ func (p postgresPlace) Count(t *testing.T, text string) (n int) {
 	t.Helper()
 	conn := p.conn(t)
 	defer func() { _ = conn.Close(context.Background()) }()
-	if p.citus { // where an open store deletes payloads a moment later
-		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			var left int
-			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM spangrove_removed_chunk`).Scan(&left); err != nil || left == 0 {
-				break // no store was opened yet
-			}
-		}
+	if p.citus {
+		_, _ = awaitRemoval(t.Context(), conn, 5*time.Second) // no store may be open, or none may be there
 	}
 	if err := conn.QueryRow(t.Context(), text).Scan(&n); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,9 @@ import (
 // RemovedTable lists chunks that no row names any more and that are still to be deleted, where chunks are distributed.
 const RemovedTable = "spangrove_removed_chunk"
 
+// isDistributed is the condition that the chunks of the schema are distributed.
+const isDistributed = "to_regclass('" + RemovedTable + "') IS NOT NULL"
+
 // holdChunksLock is the advisory lock, together with a hash of the name of the schema, that whoever reads all of a store holds in
 // common, so that no chunk goes or changes meanwhile, and whoever deletes or changes chunks holds alone.
 const holdChunksLock = 0x63686e6b
@@ -46,7 +49,7 @@ func distribute(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 	var citus, distributed, used bool
 	err := db.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus'),
-		to_regclass('`+RemovedTable+`') IS NOT NULL`).Scan(&citus, &distributed)
+		`+isDistributed).Scan(&citus, &distributed)
 	if err != nil || !citus || distributed {
 		return err
 	}
@@ -92,7 +95,7 @@ func distribute(ctx context.Context, db *sql.DB, log *zap.Logger) error {
 
 // openCluster finds out whether chunks are distributed, and makes the connections that insert them.
 func (d *Postgres) openCluster(ctx context.Context, conf *pgxpool.Config) error {
-	err := d.Pool.QueryRow(ctx, `SELECT to_regclass('`+RemovedTable+`') IS NOT NULL`).Scan(&d.distributed)
+	err := d.Pool.QueryRow(ctx, `SELECT `+isDistributed).Scan(&d.distributed)
 	if err != nil || !d.distributed {
 		return err
 	}
@@ -151,7 +154,7 @@ func (d *Postgres) undo(ctx context.Context, t *postgresTx) {
 // HoldChunks keeps chunks as they are for as long as a connection stands, for whoever reads all of a store: Citus has no snapshot of several servers. What
 // is stored meanwhile comes beside them. It reports whether they are distributed; where they are not, it does nothing.
 func HoldChunks(ctx context.Context, conn *pgx.Conn) (distributed bool, err error) {
-	if err := conn.QueryRow(ctx, `SELECT to_regclass('`+RemovedTable+`') IS NOT NULL`).Scan(&distributed); err != nil || !distributed {
+	if err := conn.QueryRow(ctx, `SELECT `+isDistributed).Scan(&distributed); err != nil || !distributed {
 		return false, err
 	}
 	_, err = conn.Exec(ctx, `SELECT pg_advisory_lock_shared`+holdArgs)

@@ -42,8 +42,19 @@ type ClusterNode struct {
 	Bytes *int64 `json:"bytes"`
 }
 
+// Unreachable lists the nodes in use to which the coordinator cannot connect.
+func (x *Cluster) Unreachable() (addresses []string) {
+	for _, n := range x.Nodes {
+		if n.Active && !n.Reachable {
+			addresses = append(addresses, n.Address)
+		}
+	}
+	return addresses
+}
+
 // Rebalancing counts the moves of shards.
 type Rebalancing struct {
+	job   int64
 	State string `json:"state"`
 	Done  int64  `json:"done"`
 	Total int64  `json:"total"`
@@ -62,7 +73,7 @@ func ReadCluster(ctx context.Context, dsn string) (x *Cluster, err error) {
 func readCluster(ctx context.Context, conn *pgx.Conn) (*Cluster, error) {
 	x := &Cluster{}
 	there := false
-	err := conn.QueryRow(ctx, `SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'citus'), ''), to_regclass('goose_db_version') IS NOT NULL, to_regclass('`+RemovedTable+`') IS NOT NULL`).
+	err := conn.QueryRow(ctx, `SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'citus'), ''), to_regclass('goose_db_version') IS NOT NULL, `+isDistributed).
 		Scan(&x.Citus, &there, &x.Distributed)
 	if err == nil && !there {
 		err = errNoStore
@@ -137,10 +148,8 @@ func (x *Cluster) readShards(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	for i := range x.Nodes {
-		if n := &x.Nodes[i]; n.Active && !n.Reachable {
-			return nil
-		}
+	if len(x.Unreachable()) > 0 {
+		return nil
 	}
 	return each(`SELECT n.nodename, n.nodeport, CAST(coalesce(sum(s.shard_size), 0) AS bigint)
 		FROM pg_dist_node AS n
@@ -154,11 +163,11 @@ func (x *Cluster) readShards(ctx context.Context, conn *pgx.Conn) error {
 // readRebalancing returns nil if no shards are being moved.
 func readRebalancing(ctx context.Context, conn *pgx.Conn) (*Rebalancing, error) {
 	r := &Rebalancing{}
-	err := conn.QueryRow(ctx, `SELECT j.state::text, count(t.task_id) FILTER (WHERE t.status = 'done'), count(t.task_id)
+	err := conn.QueryRow(ctx, `SELECT j.job_id, j.state::text, count(t.task_id) FILTER (WHERE t.status = 'done'), count(t.task_id)
 		FROM pg_dist_background_job AS j
 		LEFT JOIN pg_dist_background_task AS t ON t.job_id = j.job_id
 		WHERE j.job_type = 'rebalance' AND j.state IN ('scheduled', 'running', 'failing', 'cancelling')
-		GROUP BY j.job_id, j.state`).Scan(&r.State, &r.Done, &r.Total)
+		GROUP BY j.job_id, j.state`).Scan(&r.job, &r.State, &r.Done, &r.Total)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
@@ -185,18 +194,13 @@ func Rebalance(ctx context.Context, dsn string, progress diagnosis.Progress) (mo
 	case !x.Distributed:
 		return 0, errors.New("the store is not distributed: all of it is on this server")
 	}
-	for _, n := range x.Nodes {
-		if n.Active && !n.Reachable {
-			return 0, fmt.Errorf("node %s is not reachable", n.Address)
-		}
+	if down := x.Unreachable(); len(down) > 0 {
+		return 0, fmt.Errorf("node %s is not reachable", down[0])
 	}
 	var job *int64
-	if x.Rebalancing == nil {
-		err = conn.QueryRow(ctx, `SELECT citus_rebalance_start()`).Scan(&job)
-	} else {
-		err = conn.QueryRow(ctx, `SELECT max(job_id) FROM pg_dist_background_job WHERE job_type = 'rebalance'`).Scan(&job)
-	}
-	if err != nil || job == nil { // balanced as it is
+	if x.Rebalancing != nil {
+		job = &x.Rebalancing.job
+	} else if err := conn.QueryRow(ctx, `SELECT citus_rebalance_start()`).Scan(&job); err != nil || job == nil { // balanced as it is
 		return 0, err
 	}
 	for {

@@ -90,10 +90,8 @@ func (d *Postgres) checkCluster(ctx context.Context, r *diagnosis.Recorder) erro
 		return err
 	}
 	var down diagnosis.Cases
-	for _, n := range x.Nodes {
-		if n.Active && !n.Reachable {
-			down.Add(n.Address)
-		}
+	for _, address := range x.Unreachable() {
+		down.Add(address)
 	}
 	if down.N > 0 {
 		r.Add(down.Finding(diagnosis.Finding{Severity: diagnosis.Error, Text: "%d nodes of the cluster cannot be reached: their payloads cannot be read, and writes that need them are refused",

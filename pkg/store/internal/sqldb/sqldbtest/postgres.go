@@ -3,6 +3,7 @@ package sqldbtest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // PostgresDSN returns the connection string of a new schema in the database that the environment variable
@@ -19,27 +21,19 @@ import (
 // database.
 func PostgresDSN(t *testing.T) string {
 	t.Helper()
-	dsn := serverOfTests(t, postgresVariable)
-	return inSchema(t, dsn, create(t, dsn, "SCHEMA", "CASCADE"))
+	return newSchema(t, postgresVariable)
 }
 
 // CitusDSN does the same in a database that is a cluster: SPANGROVE_TEST_CITUS names its coordinator.
 func CitusDSN(t *testing.T) string {
 	t.Helper()
-	dsn := serverOfTests(t, "SPANGROVE_TEST_CITUS")
-	schema := newName()
-	execute(t, dsn, "CREATE SCHEMA "+schema)
-	t.Cleanup(func() {
-		// Citus drops shards on all nodes, and two that do may wait for each other.
-		var err error
-		for range 20 {
-			if err = try(t, dsn, "DROP SCHEMA "+schema+" CASCADE"); err == nil {
-				return
-			}
-		}
-		t.Error(err)
-	})
-	return inSchema(t, dsn, schema)
+	return newSchema(t, "SPANGROVE_TEST_CITUS")
+}
+
+func newSchema(t *testing.T, variable string) string {
+	t.Helper()
+	dsn := serverOfTests(t, variable)
+	return inSchema(t, dsn, create(t, dsn, "SCHEMA", "CASCADE"))
 }
 
 const postgresVariable = "SPANGROVE_TEST_POSTGRES"
@@ -76,24 +70,15 @@ func serverOfTests(t *testing.T, variable string) string {
 // create makes a schema or a database, which is dropped when the test ends, and returns its name.
 func create(t *testing.T, dsn, kind, dropWith string) (name string) {
 	t.Helper()
-	name = newName()
+	name = "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	execute(t, dsn, "CREATE "+kind+" "+name)
 	t.Cleanup(func() { execute(t, dsn, "DROP "+kind+" "+name+" "+dropWith) })
 	return name
 }
 
-func newName() string { return "t" + strings.ReplaceAll(uuid.NewString(), "-", "") }
-
-// execute runs a statement, also when the test has ended.
+// execute runs a statement, also when the test has ended; again where it meets another one in a deadlock, as two that drop
+// shards on all nodes of a cluster may.
 func execute(t *testing.T, dsn, text string) {
-	t.Helper()
-	if err := try(t, dsn, text); err != nil {
-		t.Error(err)
-	}
-}
-
-// try does the same, and returns the error.
-func try(t *testing.T, dsn, text string) error {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	conn, err := pgx.Connect(ctx, dsn)
@@ -101,8 +86,15 @@ func try(t *testing.T, dsn, text string) error {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, text)
-	return err
+	var met *pgconn.PgError
+	for range 20 {
+		if _, err = conn.Exec(ctx, text); !errors.As(err, &met) || met.Code != "40P01" {
+			break
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // freePort returns a port of loopback that nobody uses.
