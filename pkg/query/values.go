@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -60,9 +59,12 @@ func CompileValues(b *Builder, projectID int64, q *ValueQuery) (plan Plan, expr 
 
 // ValueCounts counts values. It holds each once, and at most as many as events are added.
 type ValueCounts struct {
-	query  *ValueQuery
-	counts map[string]int
-	answer ValueAnswer
+	query     *ValueQuery
+	counts    map[string]int
+	table     *ValueTable // of the blocks that were added; nil if none had one
+	numbered  []int       // by number in the table
+	different int         // of them
+	answer    ValueAnswer
 }
 
 // NewValueCounts returns empty counts.
@@ -150,8 +152,8 @@ func (q *ValueQuery) ofText(text string) valueUse {
 	return valueIgnored
 }
 
-// Different returns how many values were found.
-func (v *ValueCounts) Different() int { return len(v.counts) }
+// Different returns how many values were found; one that blocks have by number and other events as text may count twice.
+func (v *ValueCounts) Different() int { return v.different + len(v.counts) }
 
 // InColumns reports whether the values can be counted over blocks.
 func (q *ValueQuery) InColumns() bool { return InColumns(q.Search.Filters) && q.Field.InColumns() }
@@ -159,6 +161,8 @@ func (q *ValueQuery) InColumns() bool { return InColumns(q.Search.Filters) && q.
 // BlockCounts are how many events of a block have each value. They are not changed once they are made.
 type BlockCounts struct {
 	values   []ValueCount
+	numbered []numberedCount // those that table has
+	table    *ValueTable
 	lookedAt int
 	leftOut  int
 	// Maybe are events that must be read and added one by one.
@@ -167,21 +171,32 @@ type BlockCounts struct {
 
 // Bytes returns about how much memory the counts take.
 func (c *BlockCounts) Bytes() int {
-	size := 100 + 8*len(c.Maybe)
+	size := 130 + 8*len(c.Maybe) + 8*cap(c.numbered)
 	for i := range c.values {
 		size += len(c.values[i].Value) + 24
 	}
 	return size
 }
 
+// leastNumbered is from how many values on a block has them numbered.
+const leastNumbered = 256
+
 // BlockKey identifies what CountBlock makes of a block, but for the events that are found.
 func (q *ValueQuery) BlockKey() string { return fmt.Sprintf("%q %q", q.Field.key(), q.Prefix) }
 
-// CountBlock counts the values of the events of a block that a search has found. Several blocks may be counted at once.
-func (q *ValueQuery) CountBlock(b Block, found Decided) (*BlockCounts, error) {
+// FieldKey identifies the field.
+func (q *ValueQuery) FieldKey() string { return q.Field.key() }
+
+// CountBlock counts the values of the events of a block that a search has found. table has the values of the field. Several blocks may be
+// counted at once.
+func (q *ValueQuery) CountBlock(b Block, found Decided, table *ValueTable) (*BlockCounts, error) {
 	c := &BlockCounts{Maybe: found.Maybe}
 	if err := c.count(q, b, found.Match); err != nil {
 		return nil, err
+	}
+	if len(c.values) >= leastNumbered {
+		c.table = table
+		c.numbered, c.values = table.number(c.values)
 	}
 	if c.Maybe.Empty() {
 		c.Maybe = nil
@@ -271,6 +286,28 @@ func (v *ValueCounts) AddBlock(c *BlockCounts) {
 	for i := range c.values {
 		v.counts[c.values[i].Value] += c.values[i].Count
 	}
+	if c.table == nil {
+		return
+	}
+	texts := c.table.values()
+	if v.table == nil {
+		v.table = c.table
+	}
+	if c.table != v.table { // of a table that has been forgotten since
+		for _, x := range c.numbered {
+			v.counts[texts[x.code]] += int(x.n)
+		}
+		return
+	}
+	if more := len(texts) - len(v.numbered); more > 0 {
+		v.numbered = append(v.numbered, make([]int, more)...)
+	}
+	for _, x := range c.numbered {
+		if v.numbered[x.code] == 0 {
+			v.different++
+		}
+		v.numbered[x.code] += int(x.n)
+	}
 }
 
 // hasPrefixFold reports whether a text begins with prefix, without regard to case.
@@ -283,14 +320,30 @@ func hasPrefixFold(text, prefix string) bool {
 	return strings.EqualFold(text[:end], prefix)
 }
 
-// Answer returns the most frequent values. complete says that all events that match were added.
+// Answer returns the most frequent values. complete says that all events that match were added. Nothing may be added afterwards.
 func (v *ValueCounts) Answer(complete bool) *ValueAnswer {
-	texts := slices.SortedFunc(maps.Keys(v.counts), func(x, y string) int {
-		return cmp.Or(cmp.Compare(v.counts[y], v.counts[x]), cmp.Compare(x, y))
+	list := make([]ValueCount, 0, v.Different())
+	for text, n := range v.counts {
+		if v.table != nil {
+			if code, ok := v.table.codeOf(text); ok && int(code) < len(v.numbered) {
+				v.numbered[code] += n
+				continue
+			}
+		}
+		list = append(list, ValueCount{text, n})
+	}
+	if v.table != nil {
+		texts := v.table.values()
+		for code, n := range v.numbered {
+			if n > 0 {
+				list = append(list, ValueCount{texts[code], n})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b ValueCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 	})
 	v.answer.Complete = complete
-	for _, text := range texts[:min(len(texts), v.query.Search.Limit)] {
-		v.answer.Values = append(v.answer.Values, ValueCount{text, v.counts[text]})
-	}
+	v.answer.Values = append(v.answer.Values, list[:min(len(list), v.query.Search.Limit)]...)
 	return &v.answer
 }

@@ -21,6 +21,7 @@ var valueTests = []test{
 	{"Values/prefix and what is left out", valuesPrefix},
 	{"Values/the newest events", valuesBound},
 	{"Values/more candidates than one statement reads", valuesPages},
+	{"Values/thousands in segments", valuesNumbered},
 	{"Values/every field and filter, beside a plain count", valuesRandom},
 }
 
@@ -91,6 +92,34 @@ func valuesPrefix(e *env) {
 		e.ok(err)
 		e.equal(field+": without a prefix", 6, len(a.Values))
 	}
+}
+
+// valuesNumbered: segments with many values number them, and what is not in segments, or has changed since, joins them.
+func valuesNumbered(e *env) {
+	const users = 400
+	put := func(part, first, n int) {
+		for i := first; i < first+n; i++ {
+			x := step(fmt.Sprint("s", part), "x", float64(i))
+			x.ID = id(fmt.Sprint("value", part, " ", i))
+			x.Metadata = text(`{"user":"u%03d"}`, i)
+			e.put(x)
+		}
+	}
+	for part := range 2 { // in segments of their own
+		put(part, part*100, users)
+		e.ok(e.s.Seal(e.ctx))
+	}
+	put(2, 499, 3) // in none
+	tools := e.filter("event_type", "is", "", `"tool"`)
+	all := e.values("metadata.user", "", 100, tools)
+	for range 2 { // the second time it is known what segments have
+		got := e.valueLines(all)
+		e.equal("first", []string{"803 true 0", "2 u100", "2 u101"}, got[:3])
+		e.equal("prefix", []string{"803 true 0", "2 u499", "1 u490"}, e.valueLines(e.values("metadata.user", "u49", 2, tools)))
+		e.equal("not in segments", []string{"803 true 0", "1 u500", "1 u501"}, e.valueLines(e.values("metadata.user", "u50", 9, tools)))
+	}
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("value0 100")))
+	e.equal("one less", []string{"802 true 0", "2 u101", "2 u102"}, e.valueLines(all)[:3])
 }
 
 // valuesBound: the newest events count, those whose filters Go decides too, and the answer says whether that was all.

@@ -128,6 +128,7 @@ type Store struct {
 	configs    *configKeep
 	columns    *segment.Cache
 	answers    *segment.Cache // what questions have made of segments
+	numbers    *lru.Cache[valueTableKey, *query.ValueTable]
 	sealed     segmentGauges
 	traces     *lru.Cache[traceKey, traceRow]
 	trees      *treeCache
@@ -162,6 +163,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		configs:    newConfigKeep(),
 		columns:    segment.NewCache(segmentCacheBytes),
 		answers:    segment.NewCache(answerCacheBytes),
+		numbers:    newValueTables(),
 		trees:      newTreeCache(),
 		outcomes:   newOutcomeCache(!db.Exclusive(), o.Now),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
