@@ -84,7 +84,8 @@ func CompileSessions(b *Builder, projectID int64, q *SessionSearch) SessionPlan 
 		some := CompileSearch(b, projectID, &Search{Filters: q.EventFilters})
 		p.Some = &some
 		key := b.dialect.sessionKey()
-		p.SomeIn = key + " IN (SELECT " + key + " FROM event AS e WHERE " + some.Candidates + ")"
+		// Session events are walked through in order, of a page no further than it needs; each is looked for among what was found.
+		p.SomeIn = b.dialect.NoIndex(key) + " IN (SELECT " + key + " FROM event AS e WHERE " + some.Candidates + ")"
 		conds = append(conds, p.SomeIn)
 	}
 	p.Where = all(append(conds, p.Where))

@@ -379,7 +379,7 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 }
 
 func (s *SQLite) finish(ctx context.Context, _ []*table) error {
-	if err := execAll(ctx, s, `ANALYZE`, `DROP TABLE `+stateTable); err != nil {
+	if err := execAll(ctx, s, `DROP TABLE `+stateTable); err != nil {
 		return err
 	}
 	for _, st := range s.inserts {
