@@ -398,6 +398,8 @@ func scaleQuestions(g *SmallGenerator) []question {
 	rare := func(c *smallColumns, i int) bool { return c.rare[i] }
 	tokensOver := func(c *smallColumns, i int) bool { return c.tokens[i] > manyTokens }
 
+	session := g.Sessions / 2
+	filterSession := filter{"session_id", "is", uuidOf(g.traceID(session)), "id"}
 	filterUser := filter{"user_properties.user_id", "is", smallUser(askedUser), "string"}
 	filterError := filter{"error", "exists", "", "string"}
 	filterTokens := filter{"metadata.total_tokens", "greater than", fmt.Sprint(manyTokens), "number"}
@@ -414,6 +416,8 @@ func scaleQuestions(g *SmallGenerator) []question {
 			question("sessions_newest_50", "newest 50 sessions", all),
 		list{limit: 100, match: every}.question("newest_100", "newest 100 events", all),
 		list{limit: 1000, match: every}.question("newest_1000", "newest 1,000 events", all),
+		list{filters: []filter{filterSession}, limit: 100, total: true, match: func(_ *smallColumns, i int) bool { return i/smallRows == session }}.
+			question("session_events", "events of a session, total", all),
 		list{filters: []filter{filterUser}, limit: 100, total: true, match: func(c *smallColumns, i int) bool { return c.user[i] == askedUser }}.
 			question("user", "events of a user: newest 100, total", all),
 		list{filters: []filter{filterError}, limit: 100, total: true, match: withRoot(failed)}.
