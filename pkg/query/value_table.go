@@ -2,9 +2,8 @@ package query
 
 import "sync"
 
-// ValueTable numbers the values of a field. Blocks that have thousands of them keep numbers in place of texts, and their counts are added
-// up without looking at a text: of a user's id in ten million events, blocks have 750,000 values together, and 20,000 different ones.
-// A table only grows, up to a bound. It is safe for concurrent use.
+// ValueTable numbers the values of a field. Blocks that have thousands of them, mostly the same ones, such as ids of users, keep numbers in
+// place of texts, and their counts are added up without looking at a text. A table only grows, up to a bound. It is safe for concurrent use.
 type ValueTable struct {
 	limit int // of bytes
 
