@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	schemathesisTimeout = 15 * time.Minute
+	schemathesisTimeout = 30 * time.Minute
 	// schemathesisChecks: no status from 500 up, and no status, content type, header or
 	// body that openapi.yaml does not have. What is refused and what is taken is left to the
 	// scenarios: the schema says less than the rules.
