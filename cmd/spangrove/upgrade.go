@@ -37,8 +37,8 @@ func newUpgrade() *cobra.Command {
 server that goes on. The program that runs today, --before, answers questions about the copy on
 a port of this machine: lists and searches of sessions and events, charts, values, runs with their
 comparisons, datasets, whole sessions. Then this program migrates the copy, answers the same
-questions, and the answers are compared; sums of fractions may differ in their last digits, since
-they depend on the order of adding. Nothing is evaluated, and no notice is sent.
+questions, and the answers are compared; sums in charts and results of runs may differ in their
+last digits, since they depend on the order of adding. Nothing is evaluated, and no notice is sent.
 
 A copy of SQLite is made below --work, which needs as much space as the database. PostgreSQL is
 copied into another database or schema, --scratch, which must be empty.

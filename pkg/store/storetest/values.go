@@ -21,7 +21,7 @@ var valueTests = []test{
 	{"Values/prefix and what is left out", valuesPrefix},
 	{"Values/the newest events", valuesBound},
 	{"Values/more candidates than one statement reads", valuesPages},
-	{"Values/thousands in segments", valuesNumbered},
+	{"Values/hundreds in segments", valuesNumbered},
 	{"Values/every field and filter, beside a plain count", valuesRandom},
 }
 

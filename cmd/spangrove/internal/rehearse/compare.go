@@ -25,6 +25,7 @@ type comparison struct {
 	list  []Difference // the first few
 	n     int          // of all
 	added map[string]bool
+	sums  bool // fractions may differ by roundoff
 }
 
 // compare compares answers, decoded with [json.Number]. A field that only the later one has is no difference, since versions add fields; it
@@ -66,7 +67,7 @@ func (c *comparison) compare(path string, before, after any) {
 		}
 		return
 	case json.Number:
-		if a, ok := after.(json.Number); ok && sameNumber(b, a) {
+		if a, ok := after.(json.Number); ok && c.sameNumber(b, a) {
 			return
 		}
 	default:
@@ -98,8 +99,8 @@ func (c *comparison) differ(path string, before, after any) {
 // indexed already. An event of ten million that is lost is ten thousand times as much.
 const roundoff = 1e-11
 
-// sameNumber reports whether two spellings are one number, or fractions that differ by [roundoff] at most.
-func sameNumber(a, b json.Number) bool {
+// sameNumber reports whether two spellings are one number, or, of sums, fractions that differ by [roundoff] at most.
+func (c *comparison) sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
 	}
@@ -108,7 +109,7 @@ func sameNumber(a, b json.Number) bool {
 	switch {
 	case err != nil || err2 != nil:
 		return false
-	case x == math.Trunc(x) && y == math.Trunc(y):
+	case !c.sums || x == math.Trunc(x) && y == math.Trunc(y):
 		return x == y
 	}
 	return math.Abs(x-y) <= roundoff*max(math.Abs(x), math.Abs(y))

@@ -15,7 +15,8 @@ type question struct {
 	method  string
 	path    string
 	body    map[string]any
-	pages   int // that follow one another by cursor; 0: the answer has no pages
+	pages   int  // that follow one another by cursor; 0: the answer has no pages
+	sums    bool // the answer has what was added up from many events
 }
 
 // ask asks all pages, each by the cursor that the server itself has given.
@@ -81,6 +82,13 @@ func (a *asker) post(name, path string, pages int, body m) {
 	a.list = append(a.list, question{name: name, project: a.of.Name, method: http.MethodPost, path: path, body: body, pages: pages})
 }
 
+// summed says of the questions from a place in the list on that their answers have sums.
+func (a *asker) summed(from int) {
+	for i := range a.list[from:] {
+		a.list[from+i].sums = true
+	}
+}
+
 // questions returns those about a project.
 func (a *asker) questions(ctx context.Context) ([]question, error) {
 	for _, x := range []struct{ name, path string }{
@@ -116,6 +124,7 @@ func (a *asker) datasets(ctx context.Context) error {
 
 // runs asks for all runs, for the results of the newest, and compares neighbours.
 func (a *asker) runs(ctx context.Context) error {
+	defer a.summed(len(a.list))
 	const list = "/v1/runs?limit=100&ids=false&aggregates=true"
 	a.get("runs", list)
 	var found struct {
@@ -197,6 +206,7 @@ func (a *asker) events(ctx context.Context) error {
 	for _, word := range words(last) {
 		events("events that contain "+word, 1, m{"field": "text", "operator": "contains", "value": word})
 	}
+	charts := len(a.list)
 	for _, s := range []struct{ name, metric, aggregation, group string }{
 		{"events a bucket by type", "duration", "count", "event_type"}, {"p95 of duration by name", "duration", "p95", "event_name"},
 		{"median of duration by model", "duration", "median", "config.model"}, {"cost by model", "metadata.cost", "sum", "config.model"},
@@ -207,6 +217,7 @@ func (a *asker) events(ctx context.Context) error {
 				"series": []any{m{"name": "s", "metric": s.metric, "aggregation": s.aggregation, "groupBy": s.group}}})
 		}
 	}
+	a.summed(charts)
 	return a.sessions(ctx, whole)
 }
 

@@ -191,12 +191,12 @@ func (r *rehearsal) compare() {
 	for i, q := range r.questions {
 		first, second, after := r.before[0][i], r.before[1][i], r.after[i]
 		a := Answer{Project: q.project, Question: q.name, BeforeMillis: millis(second.took), AfterMillis: millis(after.took)}
-		itself := comparison{added: map[string]bool{}}
+		itself := comparison{added: map[string]bool{}, sums: q.sums}
 		itself.all(first, second)
 		if itself.n+len(itself.added) > 0 {
 			a.Unstable = true
 		} else {
-			c := comparison{added: added}
+			c := comparison{added: added, sums: q.sums}
 			c.all(second, after)
 			a.Differences, a.Differing = c.list, c.n
 		}
