@@ -21,6 +21,23 @@ export async function send(method, path, body) {
 
 export const uuid = () => crypto.randomUUID();
 
+/** As assert.match and assert.equal, for what a page shows only a moment later: asks read until the value is right, for 20 seconds at most. */
+export const soon = {
+  match: (read, expected, message) => until(read, (value) => assert.match(value, expected, message)),
+  equal: (read, expected, message) => until(read, (value) => assert.equal(value, expected, message)),
+};
+async function until(read, check) {
+  for (const end = Date.now() + 20_000; ;) {
+    const value = await read();
+    try {
+      return check(value);
+    } catch (e) {
+      if (Date.now() > end) throw e;
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
 /** Texts that must stay texts, wherever they stand. */
 export const hostile = [
   "<script>window.__pwned=1</script>", "<img src=x onerror=window.__pwned=1>", "[click](javascript:window.__pwned=1)", "![x](https://evil.invalid/x.png)", "<svg onload=window.__pwned=1>",

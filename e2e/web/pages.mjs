@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { frameWork, held, median } from "./measure.mjs";
-import { base, figure, hostile, key, open, run, send, shots, test, time, uuid } from "./page.mjs";
+import { base, figure, hostile, key, open, run, send, shots, soon, test, time, uuid } from "./page.mjs";
 
 // ---- Data ----
 
@@ -105,7 +105,7 @@ test("signing in, and out", async () => {
   await p.page.fill("#key", "sg_wrong");
   await p.page.click("button[type=submit]");
   await p.page.waitForSelector("[role=alert]");
-  assert.match(await p.page.textContent("[role=alert]"), /unknown API key/);
+  await soon.match(() => p.page.textContent("[role=alert]"), /unknown API key/);
   await p.page.fill("#key", key);
   await p.page.click("button[type=submit]");
   await p.page.waitForSelector(".table .row");
@@ -184,7 +184,7 @@ test("a list that is live shows what comes, and one that is empty says why", asy
   await send("POST", "/v1/session/start", { session: { session_name: name } });
   await p.page.waitForFunction((n) => document.querySelector(".table .row")?.textContent.includes(n), name);
   await p.go("sessions?q=name:nobody", ".empty");
-  assert.match(await p.page.textContent(".empty"), /No session matches/);
+  await soon.match(() => p.page.textContent(".empty"), /No session matches/);
   await p.page.click(".empty button");
   await p.page.waitForSelector(".table .row");
   await p.check("live and empty");
@@ -445,11 +445,11 @@ test("two sessions are compared, from the first difference on", async () => {
   await p.page.fill(".choose input", right.session);
   await p.page.keyboard.press("Enter");
   await p.page.waitForFunction(() => document.querySelector(".foot")?.textContent.startsWith("11 alike, 1 changed, 0 only left, 1 only right"));
-  assert.equal(await p.page.locator(".pair-row.folded").count(), 1);
+  await soon.equal(() => p.page.locator(".pair-row.folded").count(), 1);
   await p.page.keyboard.press("d");
   await p.page.waitForFunction((id) => location.hash.includes(id), left.events[8].event_id);
   await p.page.waitForSelector(".text-diff del:has-text('red')");
-  assert.equal(await p.page.textContent(".text-diff ins"), "blue");
+  await soon.equal(() => p.page.textContent(".text-diff ins"), "blue");
   await p.flaws("a comparison");
   if (shots) await p.page.screenshot({ path: `${shots}/compare.png` });
   await p.page.keyboard.press("d");
@@ -525,7 +525,7 @@ test("one needle and one range of time for all readings", async () => {
     await p.page.waitForSelector(sign);
     const shown = await p.page.locator(sign).count();
     assert.ok(shown > 0 && shown <= most, `reading ${digit} shows ${shown}`);
-    assert.match(await p.page.textContent("#reading > .foot"), /of 30 (match|in this time)/);
+    await soon.match(() => p.page.textContent("#reading > .foot"), /of 30 (match|in this time)/);
   }
   await p.flaws("a range of time");
   await p.page.click(".tabs button[title='Show the whole session']");
@@ -585,7 +585,7 @@ test("an event is rated, commented, and put into a dataset", async () => {
   await p.flaws("the dialog");
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog [role=status], dialog [role=alert]");
-  assert.match(await p.page.textContent("dialog"), /was added/);
+  await soon.match(() => p.page.textContent("dialog"), /was added/);
   const points = await send("GET", "/v1/datapoints?limit=10");
   assert.ok(JSON.stringify(points).includes(event), "the datapoint names its event");
   await p.page.keyboard.press("Escape");
@@ -860,7 +860,7 @@ test("a session of twenty-five thousand events is loaded in parts", async () => 
   // Filters say what they looked at, and where all of it is searched.
   await p.page.keyboard.press("e");
   await foot("events? of 19,999 match.*5,001 events not loaded, and not looked at");
-  assert.match(await p.page.getAttribute(".foot a", "href"), /q=session/);
+  await soon.match(() => p.page.getAttribute(".foot a", "href"), /q=session/);
   await p.page.keyboard.press("e");
   // All other readings say that they show a part.
   for (const digit of ["2", "3", "4", "5", "6"]) {
@@ -917,7 +917,7 @@ test("a session of twenty-five thousand events is loaded in parts", async () => 
   await q.close();
   // An event that is not in the session is said to be.
   await p.go(`session/${long.session}?e=${uuid()}`, ".foot .bad");
-  assert.match(await p.page.textContent(".foot .bad"), /no event/);
+  await soon.match(() => p.page.textContent(".foot .bad"), /no event/);
   await p.close();
 });
 
@@ -1047,9 +1047,9 @@ test("an admin's browser acts in another project, and all of its tabs do", async
   await p.page.keyboard.press("Enter");
   await titled(p.page, name);
   await first(p.page, their);
-  assert.equal(await p.page.locator(".table .row").count(), 1);
+  await soon.equal(() => p.page.locator(".table .row").count(), 1);
   assert.equal(new URL(p.page.url()).hash, "#/sessions?range=all&q=name%7Etheirs");
-  assert.match(await p.page.textContent(".who"), new RegExp(`${name}.*admin key of ${home.name}`));
+  await soon.match(() => p.page.textContent(".who"), new RegExp(`${name}.*admin key of ${home.name}`));
   await p.flaws("in the other project");
 
   // The other tab has come along, and shows nothing of before.
@@ -1062,7 +1062,7 @@ test("an admin's browser acts in another project, and all of its tabs do", async
   await p.page.waitForFunction((t) => document.querySelector("#main").textContent.includes(t), their);
   assert.ok(!(await p.page.textContent("#main")).includes(ours));
   await p.go(`session/${big.session}`, "[role=alert]");
-  assert.match(await p.page.textContent("[role=alert]"), /no session/);
+  await soon.match(() => p.page.textContent("[role=alert]"), /no session/);
   await p.check("in the other project");
 
   // Back by the palette, from the page of one session.
@@ -1093,7 +1093,7 @@ test("an admin's browser acts in another project, and all of its tabs do", async
   const reader = await open({ signIn: false });
   await reader.context.request.post(`${base}/v1/login`, { data: { key: key.data.key_value } });
   await reader.go("sessions?range=all", ".table .row");
-  assert.match(await reader.page.textContent(".who"), new RegExp(home.name));
+  await soon.match(() => reader.page.textContent(".who"), new RegExp(home.name));
   assert.equal(await reader.page.locator("button.project").count(), 0);
   await reader.close();
 });
@@ -1104,7 +1104,7 @@ test("pages that are not there", async () => {
   const { session_id } = await send("POST", "/v1/session/start", { session: { session_name: "by its name in the API" } });
   await p.go(`sessions/${session_id}`, ".tree-row");
   await p.go(`session/${uuid()}`, "[role=alert]");
-  assert.match(await p.page.textContent("[role=alert]"), /no session/);
+  await soon.match(() => p.page.textContent("[role=alert]"), /no session/);
   await p.check("pages that are not there");
   await p.close();
 });

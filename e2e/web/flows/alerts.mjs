@@ -1,6 +1,6 @@
 // Alerts: made by keyboard from a metric, changed, tested with the answer shown, silenced, deleted; begun from a chart; what a reading key sees.
 import assert from "node:assert/strict";
-import { base, hostile, open, run, send, shots, test } from "../page.mjs";
+import { base, hostile, open, run, send, shots, soon, test } from "../page.mjs";
 
 await send("POST", "/v1/events", { event_type: "tool", event_name: "slow tool", inputs: {}, outputs: {}, duration: 9000, start_time: Date.now() - 60_000 });
 
@@ -19,12 +19,12 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.click("dialog button:has-text('Add a channel')");
   await p.page.fill("dialog input[placeholder^='ann@']", "no address");
   await p.page.keyboard.press("Enter");
-  assert.match(await p.page.textContent("dialog [role=alert]"), /channels\[0\]\.to.*no address/);
+  await soon.match(() => p.page.textContent("dialog [role=alert]"), /channels\[0\]\.to.*no address/);
   await p.page.fill("dialog input[placeholder^='ann@']", "ann@example.com");
   await p.flaws("the form");
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector(".alert-detail");
-  assert.equal(await p.page.textContent(".alert-detail h2"), hostile[0]);
+  await soon.equal(() => p.page.textContent(".alert-detail h2"), hostile[0]);
   // It is evaluated within some seconds, and the page says what came of it.
   const [made] = (await send("GET", "/v1/alerts")).data.filter((a) => a.name === hostile[0]);
   for (let i = 0; i < 80 && (await send("GET", `/v1/alerts/${made.id}`)).data.status.state !== "firing"; i++) await new Promise((done) => setTimeout(done, 200));
@@ -33,14 +33,14 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.waitForSelector("td .alert-state.bad:text('Firing')");
   await p.page.waitForSelector(".alert-detail:has-text('this server sends no e-mail')");
   await p.page.click(".alert-detail button:text-is('Test')");
-  assert.match(await p.page.textContent(".alert-detail [role=status]"), /measures 9000.*Firing.*Not taken by ann@example\.com: this server sends no e-mail/s);
+  await soon.match(() => p.page.textContent(".alert-detail [role=status]"), /measures 9000.*Firing.*Not taken by ann@example\.com: this server sends no e-mail/s);
   await p.page.selectOption(".alert-detail select[aria-label=Silence]", "8");
   await p.page.waitForSelector("td:has-text('silent until')");
   await p.page.click(".alert-detail button:has-text('End the silence')");
   await p.page.waitForSelector(".alert-detail select[aria-label=Silence]");
   await p.flaws("an alert");
   await p.page.click(".alert-detail button:has-text('Change')");
-  assert.equal(await p.page.inputValue("dialog input[placeholder='type:model']"), "type:tool");
+  await soon.equal(() => p.page.inputValue("dialog input[placeholder='type:model']"), "type:tool");
   await p.page.selectOption("dialog label:has-text('Compared with') select", "week_before");
   await p.page.fill("dialog label:has-text('by more than') input", "20");
   await p.page.keyboard.press("Enter");
@@ -61,7 +61,7 @@ test("alerts: of a chart, a webhook's address and secret are not shown again, al
   for (const [width, scheme] of [[1280, "light"], [400, "dark"], [2560, "light"]]) {
     const p = await open({ width, scheme });
     await p.go(`alerts?chart=${chart.id}`, "dialog form");
-    assert.equal(await p.page.inputValue("dialog label:has-text('What is measured') select"), chart.id);
+    await soon.equal(() => p.page.inputValue("dialog label:has-text('What is measured') select"), chart.id);
     if (width === 1280) {
       await p.page.fill("dialog input[placeholder='slow answers']", "of a chart");
       await p.page.fill("dialog label:has-text('the value') input", "5");
@@ -69,13 +69,13 @@ test("alerts: of a chart, a webhook's address and secret are not shown again, al
       await p.page.selectOption("dialog select[aria-label=Channel]", "webhook");
       await p.page.fill("dialog input[type=url]", "https://127.0.0.1/token-7f3a");
       await p.page.keyboard.press("Enter");
-      assert.match(await p.page.textContent("dialog [role=alert]"), /127\.0\.0\.1 is not on the public Internet/);
+      await soon.match(() => p.page.textContent("dialog [role=alert]"), /127\.0\.0\.1 is not on the public Internet/);
       await p.page.fill("dialog input[type=url]", "https://hooks.invalid/token-7f3a");
-      assert.match(await p.page.inputValue("dialog input[spellcheck=false]"), /^whsec_.{44}$/);
+      await soon.match(() => p.page.inputValue("dialog input[spellcheck=false]"), /^whsec_.{44}$/);
       await p.page.keyboard.press("Enter");
       await p.page.waitForSelector(".alert-detail");
       await p.page.click(".alert-detail button:has-text('Change')");
-      assert.equal(await p.page.inputValue("dialog input[type=url]"), "");
+      await soon.equal(() => p.page.inputValue("dialog input[type=url]"), "");
       assert.ok(!(await p.page.content()).includes("token-7f3a"), "the address is in the page");
       await p.page.keyboard.press("Escape");
     } else {
@@ -98,7 +98,7 @@ test("alerts: a key that may only read changes nothing, and is told why", async 
   assert.equal((await p.context.request.post(`${base}/v1/login`, { data: { key: reader } })).status(), 200);
   await p.go("alerts", "td .value");
   assert.ok(await p.page.isDisabled("button:has-text('New alert')"));
-  assert.equal(await p.page.getAttribute("button:has-text('New alert')", "title"), "Your key may only read");
+  await soon.equal(() => p.page.getAttribute("button:has-text('New alert')", "title"), "Your key may only read");
   await p.page.click("td .value");
   await p.page.waitForSelector(".alert-detail");
   for (const name of ["Test", "Switch off", "Change …", "Delete …"]) assert.ok(await p.page.isDisabled(`.alert-detail button:text-is('${name}')`), name);

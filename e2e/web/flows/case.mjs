@@ -6,7 +6,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { base, hostile, key, open, run, send, shots, test, uuid } from "../page.mjs";
+import { base, hostile, key, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const dir = mkdtempSync(join(tmpdir(), "spangrove-case-"));
 const spangrove = (...args) => execFileSync(process.env.SPANGROVE_BINARY, args, { cwd: dir, env: { ...process.env, SPANGROVE_SERVER: base, SPANGROVE_API_KEY: key }, encoding: "utf8" });
@@ -84,7 +84,7 @@ test("case: the datapoints of a run lead to its sessions, and an import gives th
   spangrove("case", "export", "--run", made.run_id, "--file", "run.html");
   const p = await openFile("run.html");
   await p.page.waitForSelector("table");
-  assert.match(await p.page.textContent("tr:has-text('EXT-a')"), /0\.25/);
+  await soon.match(() => p.page.textContent("tr:has-text('EXT-a')"), /0\.25/);
   if (shots) await p.page.screenshot({ path: join(shots, "case-run.png") });
   await p.flaws("the contents");
   await p.page.click("a:text-is('EXT-a')");

@@ -2,7 +2,7 @@
 // the table and files behind a chart, what a click and a drag do, hostile names, and how long twelve charts take.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { hostile, open, run, send, test, time, uuid } from "../page.mjs";
+import { hostile, open, run, send, soon, test, time, uuid } from "../page.mjs";
 
 // 6,000 events of 14 days in sessions of one model call and one tool call, every tenth with an error; in the older week half as many.
 const now = Date.now();
@@ -34,16 +34,16 @@ test("the overview: numbers, the period before, a cursor over all charts", async
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: /^Overview/ }).click();
   await loaded(page);
-  assert.match(await tile(page, /^Model calls$/).locator(".big").innerText(), /^1,33\d \+100%$/, "two thirds of the calls are of the last week");
-  assert.match(await tile(page, /^Cost$/).locator(".big").innerText(), /^\$13\.3\d/);
+  await soon.match(() => tile(page, /^Model calls$/).locator(".big").innerText(), /^1,33\d \+100%$/, "two thirds of the calls are of the last week");
+  await soon.match(() => tile(page, /^Cost$/).locator(".big").innerText(), /^\$13\.3\d/);
   const plot = tile(page, "Model calls by model").locator(".plot");
   await plot.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Shift+ArrowRight");
   const at = await plot.getAttribute("aria-valuenow");
   assert.equal(at, "10");
-  assert.match(await plot.getAttribute("aria-valuetext"), /^large \d+, small \d+$/);
-  assert.equal(await tile(page, "Tokens").locator(".plot").getAttribute("aria-valuenow"), at, "the cursor is over all charts");
+  await soon.match(() => plot.getAttribute("aria-valuetext"), /^large \d+, small \d+$/);
+  await soon.equal(() => tile(page, "Tokens").locator(".plot").getAttribute("aria-valuenow"), at, "the cursor is over all charts");
   const lines = await page.$$eval(".u-cursor-x", (all) => new Set(all.filter((l) => !l.closest(".tile.small")).map((l) => Math.round(new DOMMatrix(getComputedStyle(l).transform).e))).size);
   assert.ok(lines <= 2, `${lines} places of the cursor`);
   await flaws("the overview");
@@ -125,12 +125,13 @@ test("a copy is arranged by keyboard alone, and by pointer, and steps are taken 
   await page.waitForFunction(() => [...document.querySelectorAll(".tile.arranged")].some((t) => /^Model calls: column 10, row ([6-9]|1\d),/.test(t.ariaLabel)), null, { timeout: 5000 });
   await page.getByLabel("Name of the dashboard").fill(hostile[1]);
   await flaws("arranging");
-  const kept = page.waitForResponse((r) => r.request().method() === "PUT" && r.request().postData().includes("layout"));
   await page.getByRole("button", { name: "Done" }).click();
-  await kept;
+  const kept = async () => (await send("GET", `/v1/dashboards/${new URL(page.url()).hash.match(/[0-9a-f]{24}/)[0]}`));
+  await soon.equal(async () => (await kept()).layout.some((t) => t.x === 9 && t.y >= 5), true, "what was arranged is stored");
+  await soon.equal(async () => (await kept()).name, hostile[1]);
   await page.reload();
   await loaded(page);
-  assert.equal(await page.locator("h1").innerText(), hostile[1]);
+  await soon.equal(() => page.locator("h1").innerText(), hostile[1]);
   assert.equal(await tile(page, /^Cost$/).evaluate((e) => e.style.gridColumn), "1 / span 6");
   const href = await tile(page, "Cost by model").locator("a", { hasText: "Alert on this" }).getAttribute("href");
   assert.match(href, /^#\/alerts\?chart=[0-9a-f]{24}$/);
@@ -174,7 +175,7 @@ test("a chart is built, saved to a dashboard, changed, and found by its filter a
   await tile(page, "How often").getByRole("button", { name: /^Menu/ }).click();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.waitForSelector(".builder .uplot");
-  assert.equal(await page.getByRole("combobox", { name: /filter/i }).first().inputValue(), "type:model duration>150");
+  await soon.equal(() => page.getByRole("combobox", { name: /filter/i }).first().inputValue(), "type:model duration>150");
   await page.getByRole("button", { name: "Add a series" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".builder .legend button").length === 4);
   await page.getByRole("button", { name: "Save to the dashboard" }).click();
@@ -194,7 +195,7 @@ test("hostile names stay text, at every width, and a read key sees nothing that 
     await go(`dashboards/${board.id}`, ".tile");
     await loaded(page);
     assert.deepEqual((await page.locator(".tile h2").allTextContents()).slice(0, names.length), names);
-    assert.match(await page.locator(".tile").last().innerText(), /was deleted/);
+    await soon.match(() => page.locator(".tile").last().innerText(), /was deleted/);
     if (width === 400) await flaws("hostile names");
     await check(`hostile names at ${width}`);
     await go("charts/new", ".builder .uplot");
@@ -217,11 +218,11 @@ test("a filter that finds nothing, and one that cannot be read, say so", async (
   const { page, go, check, close } = await open();
   await go("dashboards/overview?q=name:nobody", ".tile");
   await page.waitForFunction(() => [...document.querySelectorAll(".tile .told")].filter((t) => t.textContent.startsWith("No events match")).length === 12);
-  assert.equal(await page.locator(".tile .told").first().innerText(), "No events match the filters in this range.");
+  await soon.equal(() => page.locator(".tile .told").first().innerText(), "No events match the filters in this range.");
   await go("dashboards/overview?range=1000..2000", ".tile");
   await page.waitForFunction(() => /^No events in this range/.test(document.querySelector(".tile .told")?.textContent ?? ""));
   await go("dashboards/000000000000000000000000", ".empty");
-  assert.match(await page.locator(".empty").innerText(), /no dashboard/);
+  await soon.match(() => page.locator(".empty").innerText(), /no dashboard/);
   await check("nothing");
   await close();
 });

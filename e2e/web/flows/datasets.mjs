@@ -2,7 +2,7 @@
 // and a dataset of what a list is filtered by.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { base, hostile, open, run, send, shots, test, uuid } from "../page.mjs";
+import { base, hostile, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const rows = (id) => send("GET", `/v1/datasets/${id}/rows?limit=500`);
 const made = (answer) => answer.dataset_id;
@@ -30,11 +30,11 @@ test("a CSV file becomes a dataset: columns mapped, wrong rows named, and then a
   await flaws("import with a wrong row");
   await page.setInputFiles("input[type=file]", { name: "fragen.csv", mimeType: "text/csv", buffer: Buffer.from(csv) });
   await page.waitForSelector("text=2 rows, CSV between semicolons");
-  assert.equal(await page.getByLabel("Name of the dataset").inputValue(), "fragen");
-  assert.equal(await page.getByLabel("Frage becomes").inputValue(), "inputs");
+  await soon.equal(() => page.getByLabel("Name of the dataset").inputValue(), "fragen");
+  await soon.equal(() => page.getByLabel("Frage becomes").inputValue(), "inputs");
   await page.getByLabel("Key of Frage").fill("question");
   await page.getByLabel("note becomes").selectOption("");
-  assert.match(await page.locator(".data-table tbody tr").first().innerText(), /"question": "Wo; \\"genau\\"\?"/);
+  await soon.match(() => page.locator(".data-table tbody tr").first().innerText(), /"question": "Wo; \\"genau\\"\?"/);
   if (shots) await page.screenshot({ path: `${shots}/datasets-import.png` });
   await page.getByRole("button", { name: "Import 2 rows" }).click();
   await cell(page, 'Wo; "genau"?').waitFor();
@@ -61,7 +61,7 @@ test("by keyboard alone: a cell is edited and taken back, every digit of the oth
   await page.keyboard.press("Enter");
   const editor = page.locator(".data-edit textarea");
   await editor.waitFor();
-  assert.equal(await editor.inputValue(), "first");
+  await soon.equal(() => editor.inputValue(), "first");
   await page.keyboard.press("Control+a");
   await page.keyboard.type("changed");
   await page.keyboard.press("Enter");
@@ -107,7 +107,7 @@ test("what somebody else has changed meanwhile is said, and nothing is lost", as
   await editor.press("Enter");
   await page.waitForSelector("text=Somebody else has changed this datapoint meanwhile");
   await page.waitForSelector("text=It says now: theirs");
-  assert.equal(await editor.inputValue(), "mine");
+  await soon.equal(() => editor.inputValue(), "mine");
   await editor.press("Enter");
   await page.waitForSelector("text=Changed inputs.q");
   await send("PUT", `/v1/datapoints/${theirs.datapoint.id}`, { inputs: { q: "last" } });
@@ -157,8 +157,8 @@ test("versions are compared, and runs lead to the version that they used", async
   await go(`datasets/${questions}?view=versions&from=1`, ".edits details");
   assert.deepEqual(await page.locator(".filters .button").allTextContents(), ["1 added", "2 removed", "1 changed"]);
   await page.waitForSelector(".edits .changed ins");
-  assert.equal(await page.locator(".edits .changed del").innerText(), "order");
-  assert.equal(await page.locator(".edits .changed ins").innerText(), "parcel");
+  await soon.equal(() => page.locator(".edits .changed del").innerText(), "order");
+  await soon.equal(() => page.locator(".edits .changed ins").innerText(), "parcel");
   await flaws("versions");
   await page.getByRole("button", { name: "2 removed" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".edits details").length === 2);
@@ -203,7 +203,7 @@ test("hostile texts stay texts, at all widths and in both themes", async () => {
     await check(`list at ${width}`);
     if (shots) await page.screenshot({ path: `${shots}/datasets-list-${width}.png` });
     await go(`datasets/${hostileSet}`, ".table .row");
-    assert.equal(await page.locator("h1").innerText(), hostile[0]);
+    await soon.equal(() => page.locator("h1").innerText(), hostile[0]);
     await page.waitForFunction(() => document.querySelectorAll(".table .row").length > 3);
     assert.ok(await page.evaluate(() => [...document.querySelectorAll(".table .row")].every((r) => r.getBoundingClientRect().height === document.querySelector(".table .row").getBoundingClientRect().height)), "rows differ in height");
     await page.keyboard.press("j");

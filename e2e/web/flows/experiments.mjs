@@ -1,6 +1,6 @@
 // Experiments in Chromium: the list, one run, and runs compared, with the keyboard alone; and eight large runs, measured.
 import assert from "node:assert/strict";
-import { base, figure, hostile, open, run, send, shots, test, time, uuid } from "../page.mjs";
+import { base, figure, hostile, open, run, send, shots, soon, test, time, uuid } from "../page.mjs";
 import { frameWork, held, median } from "../measure.mjs";
 
 // ---- Data ----
@@ -89,7 +89,7 @@ test("the list shows runs before what they came to, and that ten at a time", asy
   const asked = [];
   await p.page.route(/v1\/runs\?.*aggregates=true/, async (r) => { asked.push(new URL(r.request().url()).searchParams.get("run_ids").split(",").length); await held; await r.continue(); });
   await p.go("experiments", ".table .row:has-text('better')");
-  assert.match(await p.page.textContent(".table .row"), /…/);
+  await soon.match(() => p.page.textContent(".table .row"), /…/);
   free();
   await p.page.waitForSelector(".run-score");
   await p.page.waitForFunction(() => !document.querySelector(".table").textContent.includes("…"));
@@ -261,7 +261,7 @@ test("eight large runs open, and scroll", async () => {
     await p.page.waitForSelector(".compared:nth-child(3) .cell:nth-child(9)");
     opened.push(Date.now() - asked);
     if (i === 2) {
-      assert.match(await p.page.textContent(".foot"), new RegExp(`${large.toLocaleString("en-US")} rows`));
+      await soon.match(() => p.page.textContent(".foot"), new RegExp(`${large.toLocaleString("en-US")} rows`));
       const client = await p.context.newCDPSession(p.page);
       const work = await frameWork(p.page, client, ".compared-grid");
       time("eight runs: work a frame while scrolling, on average, of the processor", work.mean, 12);

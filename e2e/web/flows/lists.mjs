@@ -1,7 +1,7 @@
 // Lists: several rows are selected and put to use, what is filtered is exported and deleted; by keyboard alone, and at 400 px.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { open, run, send, shots, test, uuid } from "../page.mjs";
+import { open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const shot = async (page, name) => { if (shots) await page.screenshot({ path: `${shots}/lists-${name}.png` }); };
 
@@ -63,12 +63,12 @@ test("rows are selected by boxes, ranges and all that match", async () => {
   assert.equal(await boxes.first().evaluate((e) => getComputedStyle(e).opacity), "0", "boxes are out of the way");
   await p.page.locator(".table .row").first().hover();
   await boxes.nth(0).click();
-  assert.equal(await bar(p.page).textContent(), "1 session selected");
+  await soon.equal(() => bar(p.page).textContent(), "1 session selected");
   assert.equal(new URL(p.page.url().replace("/#/", "/")).searchParams.get("s"), null, "a box opens no peek");
   await boxes.nth(3).click({ modifiers: ["Shift"] });
-  assert.equal(await bar(p.page).textContent(), "4 sessions selected");
+  await soon.equal(() => bar(p.page).textContent(), "4 sessions selected");
   await boxes.nth(1).click();
-  assert.equal(await bar(p.page).textContent(), "3 sessions selected");
+  await soon.equal(() => bar(p.page).textContent(), "3 sessions selected");
   await shot(p.page, "selected");
   await p.flaws("rows are selected");
   await p.page.keyboard.press("Escape");
@@ -87,7 +87,7 @@ test("rows are selected by boxes, ranges and all that match", async () => {
   await p.page.fill("dialog input[required]", `chosen ${source}`);
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog .good");
-  assert.match(await p.page.locator("dialog .good").textContent(), /2 datapoints added/);
+  await soon.match(() => p.page.locator("dialog .good").textContent(), /2 datapoints added/);
   await p.page.keyboard.press("Escape");
   // Into a queue: the newest first.
   await p.page.click(".chosen-bar button:has-text('Add to a queue')");
@@ -111,20 +111,20 @@ test("by keyboard alone: x, Shift x, Delete, the count, Enter", async () => {
   await press("j", "j");
   await p.page.waitForSelector(`[id="row-${ids[2]}"].selected`);
   await press("Shift+X");
-  assert.equal(await bar(p.page).textContent(), "3 sessions selected");
+  await soon.equal(() => bar(p.page).textContent(), "3 sessions selected");
   await press("?");
   await p.page.waitForSelector(".sheet");
-  assert.match(await p.page.locator(".sheet").textContent(), /Select the row/);
+  await soon.match(() => p.page.locator(".sheet").textContent(), /Select the row/);
   await press("Escape");
   await p.page.waitForSelector(".sheet", { state: "detached" });
   await press("Delete");
   await p.page.waitForSelector("dialog h2:has-text('Delete 3 sessions')");
-  assert.match(await p.page.locator("dialog").textContent(), /6 events/);
+  await soon.match(() => p.page.locator("dialog").textContent(), /6 events/);
   await p.flaws("a deletion");
   await p.page.keyboard.type("2");
   assert.ok(await p.page.locator("dialog button[type=submit]").isDisabled(), "another number deletes nothing");
   await press("Enter");
-  assert.equal(await count(source), 5);
+  await soon.equal(() => count(source), 5);
   await press("Backspace");
   await p.page.keyboard.type("3");
   await press("Enter");
@@ -133,9 +133,9 @@ test("by keyboard alone: x, Shift x, Delete, the count, Enter", async () => {
   await press("Enter");
   await p.page.waitForSelector("dialog", { state: "detached" });
   await p.page.waitForFunction(() => document.querySelectorAll(".table .row").length === 2);
-  assert.equal(await count(source), 2);
+  await soon.equal(() => count(source), 2);
   await press("Control+a");
-  assert.equal(await bar(p.page).textContent(), "2 sessions selected");
+  await soon.equal(() => bar(p.page).textContent(), "2 sessions selected");
   await p.check("by keyboard");
   await p.close();
 });
@@ -150,22 +150,22 @@ test("what is filtered is deleted, unless more match by then", async () => {
     await p.page.waitForSelector("dialog label");
   };
   await ask();
-  assert.match(await p.page.locator("dialog h2").textContent(), /Delete 3 events/);
+  await soon.match(() => p.page.locator("dialog h2").textContent(), /Delete 3 events/);
   const more = uuid();
   await send("POST", "/v1/events/batch", { events: [{ event_id: uuid(), session_id: more, event_type: "model", event_name: "late", source, start_time: Date.now() - 3_000_000, inputs: {}, outputs: {} }] });
   await p.page.fill("dialog input", "delete");
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog .bad");
-  assert.match(await p.page.locator("dialog .bad").textContent(), /more than the 3 expected/);
+  await soon.match(() => p.page.locator("dialog .bad").textContent(), /more than the 3 expected/);
   await p.page.waitForSelector("dialog h2:has-text('Delete 4 events')");
-  assert.equal(await count(source, "events"), 4);
+  await soon.equal(() => count(source, "events"), 4);
   await p.page.fill("dialog input", "4");
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog p:has-text('4 of 4 events deleted')");
   await p.page.click("dialog button:has-text('Close')");
   await p.page.waitForSelector(".empty");
   assert.equal(await count(source, "events"), 0);
-  assert.equal(await count(source), 3, "sessions that were started stay");
+  await soon.equal(() => count(source), 3, "sessions that were started stay");
   await p.check("a deletion");
   await p.close();
 });
@@ -185,7 +185,7 @@ test("a deletion that takes long shows its progress, and is left or stopped", as
   await p.page.fill("dialog input", "delete");
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog p:has-text('160 of 200 events deleted')");
-  assert.match(await p.page.locator("dialog").textContent(), /It goes on if you leave/);
+  await soon.match(() => p.page.locator("dialog").textContent(), /It goes on if you leave/);
   await shot(p.page, "progress");
   await p.page.click("dialog button:has-text('Stop')");
   await p.page.waitForSelector("dialog p:has-text('then stopped')");
@@ -202,7 +202,7 @@ test("at 400 px rows are selected, and what is done with them fits", async () =>
   const first = p.page.locator(".table .row .box input").first();
   await p.page.locator(".table .row").first().hover();
   await first.click();
-  assert.equal(await bar(p.page).textContent(), "1 session selected");
+  await soon.equal(() => bar(p.page).textContent(), "1 session selected");
   const box = await p.page.locator(".chosen-bar button.danger").boundingBox();
   assert.ok(box.x >= 0 && box.x + box.width <= 400 && box.y + box.height <= 800, JSON.stringify(box));
   await shot(p.page, "400");
@@ -214,7 +214,7 @@ test("at 400 px rows are selected, and what is done with them fits", async () =>
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector("dialog p:has-text('2 of 2 events deleted')");
   await p.page.click("dialog button:has-text('Close')");
-  assert.equal(await count(source), 1);
+  await soon.equal(() => count(source), 1);
   await p.close();
 });
 

@@ -1,7 +1,7 @@
 // Metrics: written and tried over stored events, deployed, compared with people, run over past events, and a judge whose prompt can be read.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { base, hostile, open, run, send, shots, test, uuid } from "../page.mjs";
+import { base, hostile, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 // A model that finds what says "refund" good.
 const model = createServer((request, response) => {
@@ -51,9 +51,9 @@ test("by keyboard alone: from an empty list to a metric that was tried, and edit
   await p.page.keyboard.press("Control+a");
   await p.page.keyboard.type("duration < 50\n");
   await p.page.keyboard.press("Tab");
-  assert.equal(await p.page.inputValue(".metric-code"), "duration < 50\n    ");
+  await soon.equal(() => p.page.inputValue(".metric-code"), "duration < 50\n    ");
   await p.page.keyboard.press("Shift+Tab");
-  assert.equal(await p.page.inputValue(".metric-code"), "duration < 50\n");
+  await soon.equal(() => p.page.inputValue(".metric-code"), "duration < 50\n");
   await p.page.keyboard.press("Escape");
   await p.page.keyboard.press("Tab");
   assert.notEqual(await p.page.evaluate(() => document.activeElement.tagName), "TEXTAREA", "Esc and Tab leave the editor");
@@ -64,7 +64,7 @@ test("by keyboard alone: from an empty list to a metric that was tried, and edit
   await p.page.waitForSelector("text=2 pass");
   await p.page.reload();
   await p.page.waitForSelector("text=2 pass");
-  assert.equal(await p.page.inputValue(".metric-code"), "duration < 50\n");
+  await soon.equal(() => p.page.inputValue(".metric-code"), "duration < 50\n");
   await tabTo(p.page, "Create");
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector("text=As deployed, v1.");
@@ -86,7 +86,7 @@ test("by keyboard alone: from an empty list to a metric that was tried, and edit
   await p.page.waitForSelector("h1:has-text('All events')");
   await p.page.goBack();
   await p.page.waitForSelector(".chip.running:has-text('edited')");
-  assert.equal(await p.page.inputValue(".metric-code"), "duration < 30");
+  await soon.equal(() => p.page.inputValue(".metric-code"), "duration < 30");
   await p.check("edits");
 
   // Deployed, compared with the version before, and gone back.
@@ -96,7 +96,7 @@ test("by keyboard alone: from an empty list to a metric that was tried, and edit
   await p.page.keyboard.press("Escape");
   await p.page.click("[role=tab]:has-text('Versions')");
   await p.page.waitForSelector(".text-diff del");
-  assert.match(await p.page.textContent(".metric-versions section"), /stricter/);
+  await soon.match(() => p.page.textContent(".metric-versions section"), /stricter/);
   assert.deepEqual([await p.page.textContent(".text-diff del"), await p.page.textContent(".text-diff ins")].map((t) => t.trim()), ["50", "30"]);
   await p.page.keyboard.press("j");
   await p.page.click("text=Deploy v1");
@@ -148,12 +148,12 @@ test("what cannot be computed is said where it is: a failure, filters that match
   const sample = p.page.getByLabel("Sample, in %");
   await sample.fill("50");
   await sample.fill("");
-  assert.equal(await sample.inputValue(), "");
+  await soon.equal(() => sample.inputValue(), "");
   await sample.pressSequentially("25");
-  assert.equal(await sample.inputValue(), "25");
+  await soon.equal(() => sample.inputValue(), "25");
   await sample.fill("");
   await sample.blur();
-  assert.equal(await sample.inputValue(), "25");
+  await soon.equal(() => sample.inputValue(), "25");
   await p.page.click("text=Discard");
   await p.page.waitForFunction(() => document.querySelector("#filter-bar").value === "");
   await p.check("failures");
@@ -169,9 +169,9 @@ test("scored events, a backfill, and agreement with people", async () => {
   await p.page.click("button:text-is('Start')");
   await p.page.waitForSelector("text=5 of 5");
   await p.page.waitForSelector(".chip.done");
-  assert.match(await p.page.textContent(".metric-figures"), /Events it is for5.*Scored360 %.*No score2/);
+  await soon.match(() => p.page.textContent(".metric-figures"), /Events it is for5.*Scored360 %.*No score2/);
   await p.page.waitForSelector("button:text-is('Retry all without a score')"); // those without a score come first
-  assert.equal(await p.page.locator("[aria-label=Evaluations] li").count(), 2);
+  await soon.equal(() => p.page.locator("[aria-label=Evaluations] li").count(), 2);
   await p.page.click("button:text-is('Retry all without a score')");
   await p.page.waitForSelector("text=2 evaluations wait anew");
   await p.page.selectOption("[aria-label=State]", "done");
@@ -182,7 +182,7 @@ test("scored events, a backfill, and agreement with people", async () => {
   const text = await p.page.textContent(".metric-scroll");
   assert.match(text, /Compared3of 5 labelled, 2 without a score/);
   assert.match(text, /true2320\.671\.000\.80/); // people, metric, both, precision, recall, F1
-  assert.match(await p.page.textContent("[aria-label=Disagreements] li"), /answer 3.*people false.*metric true/);
+  await soon.match(() => p.page.textContent("[aria-label=Disagreements] li"), /answer 3.*people false.*metric true/);
   await p.flaws("agreement");
   if (shots) await p.page.screenshot({ path: `${shots}/metrics-agreement.png` });
   await p.page.click("[aria-label=Disagreements] a");

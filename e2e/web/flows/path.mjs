@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { base, key, open, run, send, shots, test, uuid } from "../page.mjs";
+import { base, key, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const dir = mkdtempSync(join(tmpdir(), "spangrove-path-"));
 const shot = async (page, name) => { if (shots) await page.screenshot({ path: `${shots}/path-${name}.png` }); };
@@ -150,9 +150,9 @@ test("the comparison says what is true, and no more", async () => {
   }
 
   const card = p.page.locator(".run-card[aria-label=exact_match]");
-  assert.match(await card.innerText(), /baseline 87\.5 %/);
-  assert.equal(await card.locator(".whisker").getAttribute("class"), "whisker bad");
-  assert.equal(await card.locator(".delta.bad").first().innerText(), "−37.5 %\nworse");
+  await soon.match(() => card.innerText(), /baseline 87\.5 %/);
+  await soon.equal(() => card.locator(".whisker").getAttribute("class"), "whisker bad");
+  await soon.equal(() => card.locator(".delta.bad").first().innerText(), "−37.5 %\nworse");
   assert.deepEqual(await card.locator("button").evaluateAll((all) => all.map((b) => b.getAttribute("aria-label"))), [`${improved} improved`, `${degraded} degraded`, `${same} same`]);
   const verdict = await p.page.locator(".run-card[aria-label=duration] .whisker").getAttribute("aria-label");
   assert.match(verdict, shortest <= 0 && longest >= 0 ? /^cannot tell: / : mean > 0 ? /^worse: / : /^better: /);
@@ -213,7 +213,7 @@ test("two people annotate the doubtful rows, and one settles a difference", asyn
   await ann.page.waitForSelector("dialog", { state: "detached" });
   await ann.page.click("a:has-text('doubtful returns')");
   await ann.page.waitForSelector(".scoring");
-  assert.match(await ann.page.locator(".asked").innerText(), /How many days[\s\S]*It depends\./);
+  await soon.match(() => ann.page.locator(".asked").innerText(), /How many days[\s\S]*It depends\./);
   await shot(ann.page, "annotating");
   await press(ann.page, "2", "Enter");
   await ann.page.waitForSelector(".where b:has-text('2 of 3')");
@@ -232,10 +232,10 @@ test("two people annotate the doubtful rows, and one settles a difference", asyn
   await bob.page.waitForSelector(".empty:has-text('You have annotated 3 items')");
   await bob.page.click(".tabs a:has-text('People')");
   await bob.page.waitForSelector(".people table");
-  assert.match(await bob.page.locator(".people").innerText(), /acceptable\s+Ann and Bob\s+3\s+67 %/);
+  await soon.match(() => bob.page.locator(".people").innerText(), /acceptable\s+Ann and Bob\s+3\s+67 %/);
   await bob.page.click(".tabs a:has-text('Differences')");
   await bob.page.waitForSelector(".differences li");
-  assert.match(await bob.page.locator(".differences li").innerText(), /Ann\s+yes\s+Bob\s+no/i);
+  await soon.match(() => bob.page.locator(".differences li").innerText(), /Ann\s+yes\s+Bob\s+no/i);
   await bob.page.locator(".differences li a").click();
   await bob.page.waitForSelector(".panel .scoring");
   const settled = /differences\/([0-9a-f-]{36})/.exec(bob.page.url())[1];
@@ -282,7 +282,7 @@ test("a judge is written, tried, deployed, and scores what comes", async () => {
   await p.page.click("text=Ask the model");
   await p.page.waitForSelector("text=2 of 2 scored · 0 pass"); // the model finds everything to be true
   await p.page.locator(".metric-events li", { hasText: "chat" }).first().locator("summary").click();
-  assert.match(await p.page.textContent(".metric-events"), /Question: <data-\w+>Where is my order\?</);
+  await soon.match(() => p.page.textContent(".metric-events"), /Question: <data-\w+>Where is my order\?</);
   assert.equal((await send("GET", `/v1/events/${early[0]}`)).event.metrics?.impolite, undefined, "a test stores nothing");
   await shot(p.page, "judge");
   await p.page.click("button:text-is('Create')");
@@ -294,7 +294,7 @@ test("a judge is written, tried, deployed, and scores what comes", async () => {
   assert.equal((await send("GET", `/v1/events/${early[0]}`)).event.metrics?.impolite, undefined, "past events are left alone");
   await p.page.keyboard.press("4");
   await p.page.waitForFunction(() => document.querySelectorAll("[aria-label=Evaluations] li").length === 3);
-  assert.match(await p.page.textContent(".metric-figures"), /Scored3/);
+  await soon.match(() => p.page.textContent(".metric-figures"), /Scored3/);
   await p.check("the judge");
   await p.close();
 });
@@ -328,7 +328,7 @@ test("a chart and an alert watch the scores, and a signed notice comes", async (
   await tile.getByRole("button", { name: /^Menu/ }).click();
   await tile.getByRole("link", { name: /^Alert on this/ }).click();
   await p.page.waitForSelector("dialog form");
-  assert.match(await p.page.locator("dialog label:has-text('What is measured') select option:checked").innerText(), /chart: Impolite answers/);
+  await soon.match(() => p.page.locator("dialog label:has-text('What is measured') select option:checked").innerText(), /chart: Impolite answers/);
   await p.page.fill("dialog input[placeholder='slow answers']", "impolite");
   await p.page.fill("dialog label:has-text('the value') input", "0.2");
   await p.page.click("dialog button:has-text('Add a channel')");

@@ -1,7 +1,7 @@
 // The playground, configurations and tools: a model event is asked again in variants, a tool's result is typed, a dataset becomes an experiment,
 // what is good becomes a version, and a tool's schema is told what is wrong with it. SPANGROVE_FAKE_MODELS is an API of models that are none.
 import assert from "node:assert/strict";
-import { base, hostile, key, open, run, send, shots, test, uuid } from "../page.mjs";
+import { base, hostile, key, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 await send("PUT", "/v1/providers/openai", { type: "openai", base_url: process.env.SPANGROVE_FAKE_MODELS, api_key: "models-key" });
 
@@ -26,32 +26,32 @@ test("an event is asked again by keyboard alone: three variants, streamed, with 
   await p.page.waitForSelector(".variant");
   assert.match(p.page.url(), new RegExp(`playground\\?event=${event_id}`));
   await p.page.waitForFunction(() => document.querySelectorAll(".prompt-text")[1]?.value === "Count to three.");
-  assert.equal(await p.page.inputValue("[aria-label='Model of A']"), "gpt-4o-mini");
-  assert.equal(await p.page.inputValue(".settings-row input"), "0.5");
+  await soon.equal(() => p.page.inputValue("[aria-label='Model of A']"), "gpt-4o-mini");
+  await soon.equal(() => p.page.inputValue(".settings-row input"), "0.5");
   await p.page.keyboard.press("v");
   await p.page.keyboard.press("v");
   await p.page.keyboard.press("v"); // three at most
-  assert.equal(await p.page.locator(".variant").count(), 3);
+  await soon.equal(() => p.page.locator(".variant").count(), 3);
   await p.page.locator("[aria-label='Variant B'] .prompt-text").nth(1).fill("What is the capital of {{country}}?");
   await p.page.fill(".variables textarea", "Portugal");
   await p.page.locator("[aria-label='Variant C'] [aria-label='Model of C']").fill("broken");
   await p.page.keyboard.press("Control+Enter");
   for (const letter of ["A", "B"]) await done(p, letter);
-  assert.match(await p.page.textContent("[aria-label='Variant A'] .answer"), /One, two, three\..*11 \+ 3 tokens · \$0\.0+\d+.*first/s);
-  assert.match(await p.page.textContent("[aria-label='Variant B'] .answer"), /Lisbon\./);
+  await soon.match(() => p.page.textContent("[aria-label='Variant A'] .answer"), /One, two, three\..*11 \+ 3 tokens · \$0\.0+\d+.*first/s);
+  await soon.match(() => p.page.textContent("[aria-label='Variant B'] .answer"), /Lisbon\./);
   await p.page.waitForSelector("[aria-label='Variant C'] [role=alert]:has-text('answered 429')");
   await p.page.keyboard.press("Escape");
   await p.page.locator("h1").click();
   await p.page.keyboard.press("d");
-  assert.equal(await p.page.textContent("[aria-label='Variant A'] .answer del"), "four", "against the event's answer");
-  assert.match(await p.page.textContent("[aria-label='Variant B'] .answer ins"), /Lisbon/);
+  await soon.equal(() => p.page.textContent("[aria-label='Variant A'] .answer del"), "four", "against the event's answer");
+  await soon.match(() => p.page.textContent("[aria-label='Variant B'] .answer ins"), /Lisbon/);
   await p.flaws("three variants");
   if (shots) await p.page.screenshot({ path: `${shots}/playground-1280.png` });
   // Reload and Back give the same view.
   await p.page.reload();
   await p.page.waitForSelector("[aria-label='Variant B'] .answer ins");
-  assert.equal(await p.page.locator(".variant").count(), 3);
-  assert.equal(await p.page.inputValue(".variables textarea"), "Portugal");
+  await soon.equal(() => p.page.locator(".variant").count(), 3);
+  await soon.equal(() => p.page.inputValue(".variables textarea"), "Portugal");
   for (const width of [400, 2560]) {
     await p.page.setViewportSize({ width, height: 800 });
     await p.check(`playground at ${width}`);
@@ -67,13 +67,13 @@ test("a tool is called, its result is typed, and the model goes on; a run can be
   await p.go(`playground?event=${event_id}`, ".prompt-text");
   await p.page.keyboard.press("r");
   await p.page.waitForSelector(".answer .call pre");
-  assert.equal(await p.page.textContent(".answer .call pre"), '{"city":"Oslo"}');
+  await soon.equal(() => p.page.textContent(".answer .call pre"), '{"city":"Oslo"}');
   await p.page.fill(".answer .call textarea", "rain, <b>heavy</b>");
   await p.page.click("button:has-text('Go on with the results')");
   await p.page.waitForSelector(".answer .prose:has-text('The tool says: rain, <b>heavy</b>')");
-  assert.equal(await p.page.locator(".prompt .message").count(), 3);
+  await soon.equal(() => p.page.locator(".prompt .message").count(), 3);
   await p.page.click("button:has-text('Reply')");
-  assert.equal(await p.page.locator(".prompt .message").count(), 5);
+  await soon.equal(() => p.page.locator(".prompt .message").count(), 5);
   await p.check("tools");
   await p.close();
 });
@@ -83,7 +83,7 @@ test("hostile texts stay texts, and what is wrong is said in place", async () =>
   const p = await open();
   await p.go(`playground?event=${event_id}`, ".prompt-text");
   await p.page.waitForFunction((n) => document.querySelectorAll(".prompt-text").length === n, hostile.length);
-  assert.equal(await p.page.locator(".prompt-text").first().inputValue(), hostile[0]);
+  await soon.equal(() => p.page.locator(".prompt-text").first().inputValue(), hostile[0]);
   await p.page.keyboard.press("r");
   await done(p, "A");
   await p.page.keyboard.press("d");
@@ -113,7 +113,7 @@ test("two variants run over chosen datapoints make two experiments", async () =>
   if (shots) await p.page.screenshot({ path: `${shots}/over-dataset.png` });
   await p.page.click("dialog button:has-text('Run 4 questions')");
   await p.page.waitForFunction(() => document.querySelectorAll(".experiment a").length === 2, null, { timeout: 20_000 });
-  assert.match(await p.page.textContent(".experiment"), /capitals in the playground A.*completed: 2 of 2/s);
+  await soon.match(() => p.page.textContent(".experiment"), /capitals in the playground A.*completed: 2 of 2/s);
   const id = (await p.page.getAttribute(".experiment a", "href")).split("/").pop();
   const { evaluation } = await send("GET", `/v1/runs/${id}`);
   assert.equal(evaluation.status, "completed");
@@ -136,7 +136,7 @@ test("a configuration: saved from the playground, changed, compared, brought bac
   await p.page.fill("dialog input", hostile[1]);
   await p.page.click("dialog button[type=submit]");
   await p.page.waitForSelector(".configuration");
-  assert.match(await p.page.textContent(".configuration"), /1 variable: name/);
+  await soon.match(() => p.page.textContent(".configuration"), /1 variable: name/);
   await p.page.locator(".prompt-text").nth(1).fill("Good day {{name}}");
   await p.page.click("button:has-text('Save as version 2')");
   await p.page.waitForSelector("li:has-text('Version 2'):has-text('current')");
@@ -144,20 +144,20 @@ test("a configuration: saved from the playground, changed, compared, brought bac
   await p.page.waitForSelector("h1 + .chip:has-text('prod')");
   await p.page.click("a:has-text('Version 1')");
   await p.page.waitForSelector(".text-diff ins");
-  assert.match(await p.page.textContent(".text-diff"), /Hello.*Good.*day/s);
+  await soon.match(() => p.page.textContent(".text-diff"), /Hello.*Good.*day/s);
   await p.flaws("a configuration");
   if (shots) await p.page.screenshot({ path: `${shots}/configuration-version.png` });
   await p.page.click("button:has-text('Make it the current one')");
   await p.page.waitForSelector("li:has-text('Version 4'):has-text('current')");
-  assert.equal(await p.page.locator(".prompt-text").nth(1).inputValue(), "Hello {{name}}, twice {{name}}");
+  await soon.equal(() => p.page.locator(".prompt-text").nth(1).inputValue(), "Hello {{name}}, twice {{name}}");
   await p.page.locator("h1").click();
   await p.page.keyboard.press("p");
   await p.page.waitForSelector(".variables");
-  assert.match(await p.page.textContent("header"), /from .*version 4/s);
+  await soon.match(() => p.page.textContent("header"), /from .*version 4/s);
   await p.page.keyboard.press("g");
   await p.page.keyboard.press("f");
   await p.page.waitForSelector("tbody tr");
-  assert.equal(await p.page.locator("tbody tr").count(), 1);
+  await soon.equal(() => p.page.locator("tbody tr").count(), 1);
   await p.page.fill("input[type=search]", "none of this");
   await p.page.waitForSelector("h2:has-text('None has')");
   await p.page.click("button:has-text('Show all 1')");
@@ -179,7 +179,7 @@ test("a tool: its schema is told what is wrong, who uses it is seen", async () =
   await p.page.waitForSelector("#flaws .bad");
   assert.ok(await p.page.isDisabled("button[type=submit]"));
   await p.page.fill("form textarea.mono", '{"type": "object", "properties": {"city": {"type": "strin"}}, "required": ["town"]}');
-  assert.match(await p.page.textContent("#flaws"), /"town" is not among the properties.*"strin" is not a type/s);
+  await soon.match(() => p.page.textContent("#flaws"), /"town" is not among the properties.*"strin" is not a type/s);
   await p.flaws("a tool");
   if (shots) await p.page.screenshot({ path: `${shots}/tool.png` });
   await p.page.fill("form textarea.mono", '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}');

@@ -1,6 +1,6 @@
 // Annotation queues: two people in two browsers score the same items by keyboard alone, one settles what they differ over; comments.
 import assert from "node:assert/strict";
-import { hostile, open, run, send, shots, test, uuid } from "../page.mjs";
+import { hostile, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const shot = async (page, name) => { if (shots) await page.screenshot({ path: `${shots}/queues-${name}.png` }); };
 
@@ -58,7 +58,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   await ann.page.waitForSelector(".scoring");
   assert.equal(await where(ann.page), "1 of 3");
   assert.equal(item(ann.page), ids[0]);
-  assert.match(await ann.page.locator(".asked").innerText(), /Where is order 1\?/);
+  await soon.match(() => ann.page.locator(".asked").innerText(), /Where is order 1\?/);
   assert.ok(!(await ann.page.locator(".asked").innerText()).includes("judge"), "scores of others are shown to who is to score");
   await shot(ann.page, "item");
   await ann.flaws("an item");
@@ -76,7 +76,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   const box = await cid.page.locator(".options .button").first().boundingBox();
   assert.ok(box.height >= 44 && box.y + box.height < 800, `the first answer: ${JSON.stringify(box)}`);
   await cid.page.locator(".moves .button.primary").tap().catch(() => cid.page.locator(".moves .button.primary").click());
-  assert.match(await cid.page.locator(".panel .bad").textContent(), /has no score yet/);
+  await soon.match(() => cid.page.locator(".panel .bad").textContent(), /has no score yet/);
   await cid.page.locator(".moves .button", { hasText: "Skip" }).click();
   await cid.page.waitForFunction((id) => !location.hash.includes(id), ids[1]);
   await cid.close();
@@ -85,7 +85,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   await press(ann.page, "1", "4", "2");
   await ann.page.reload();
   await ann.page.waitForSelector('.options [aria-pressed="true"]');
-  assert.equal(await ann.page.locator('.options [aria-pressed="true"]').count(), 3, "what was chosen is there after a reload");
+  await soon.equal(() => ann.page.locator('.options [aria-pressed="true"]').count(), 3, "what was chosen is there after a reload");
   await press(ann.page, "c");
   await ann.page.keyboard.type("polite enough");
   await ann.page.keyboard.press("Escape");
@@ -95,7 +95,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   // Undo, with what was said; previous and next.
   await press(ann.page, "u");
   await ann.page.waitForFunction((id) => location.hash.includes(id), ids[0]);
-  assert.equal(await ann.page.locator("#queue-comment").inputValue(), "polite enough");
+  await soon.equal(() => ann.page.locator("#queue-comment").inputValue(), "polite enough");
   assert.equal((await send("GET", `/v1/queues/${queue.id}/items`)).items[0].annotations.length, 0);
   await press(ann.page, "Enter");
   await ann.page.waitForFunction((id) => location.hash.includes(id), ids[1]);
@@ -108,7 +108,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   await ann.page.waitForFunction((id) => location.hash.includes(id), ids[2]);
   await press(ann.page, "s");
   await ann.page.waitForSelector(".empty");
-  assert.match(await ann.page.locator(".empty").innerText(), /You have annotated 2 items and skipped 1/);
+  await soon.match(() => ann.page.locator(".empty").innerText(), /You have annotated 2 items and skipped 1/);
   await shot(ann.page, "through");
 
   // Bob sees the first two otherwise in part.
@@ -124,8 +124,8 @@ test("two people score the same items by keyboard, and one settles what they dif
   await bob.flaws("people");
 
   await bob.go(`queues/${queue.id}/differences`, ".differences li");
-  assert.equal(await bob.page.locator(".differences li").count(), 1);
-  assert.match(await bob.page.locator(".differences li").innerText(), /Ann\s+rude\s+Bob\s+kind/);
+  await soon.equal(() => bob.page.locator(".differences li").count(), 1);
+  await soon.match(() => bob.page.locator(".differences li").innerText(), /Ann\s+rude\s+Bob\s+kind/);
   await shot(bob.page, "differences");
   await bob.flaws("differences");
   await bob.page.locator(".differences li a").focus();
@@ -138,7 +138,7 @@ test("two people score the same items by keyboard, and one settles what they dif
   await bob.page.waitForSelector(".differences .empty");
   assert.equal((await send("GET", `/v1/events/${ids[0]}`)).event.metrics[tone], "kind");
   await bob.go(`queues/${queue.id}/differences?show=settled`, ".differences li");
-  assert.match(await bob.page.locator(".differences li").innerText(), /Bob settled it: .*kind/);
+  await soon.match(() => bob.page.locator(".differences li").innerText(), /Bob settled it: .*kind/);
   await bob.page.locator(".differences li a").click();
   await bob.page.locator(".moves .button", { hasText: "Take back" }).click();
   await bob.page.waitForSelector(".differences .empty");
@@ -165,7 +165,7 @@ test("a claim is renewed while its item is open, and one that is lost is said", 
   }
   await ann.context.setOffline(false);
   await ann.page.waitForSelector(".panel .notice", { timeout: 5000 });
-  assert.match(await ann.page.locator(".panel .notice").innerText(), /hold on this item has ended/);
+  await soon.match(() => ann.page.locator(".panel .notice").innerText(), /hold on this item has ended/);
   await shot(ann.page, "lost");
   await ann.close();
 });
@@ -192,7 +192,7 @@ test("queues are made, changed and deleted, with hostile texts, at all widths", 
     await shot(page, `hostile-${width}`);
     await check(`an item at ${width} px`);
     await flaws(`an item at ${width} px`);
-    assert.equal(await page.locator(".options .button").first().locator("span").textContent(), hostile[0]);
+    await soon.equal(() => page.locator(".options .button").first().locator("span").textContent(), hostile[0]);
     await send("POST", `/v1/queues/${queue.id}/items/${ids[0]}/release`, { annotator: hostile[0] });
     await close();
   }
@@ -219,14 +219,14 @@ test("queues are made, changed and deleted, with hostile texts, at all widths", 
   if (await page.locator("dialog[open]").count() === 0) assert.fail("Esc in the list of fields closed the dialog");
   await page.getByRole("button", { name: "Create" }).click();
   await page.waitForSelector(".scoring");
-  assert.match(await page.locator(".asked").innerText(), /Where is order 1\?/, "the filter lets events enter");
+  await soon.match(() => page.locator(".asked").innerText(), /Where is order 1\?/, "the filter lets events enter");
   await press(page, "1", "Enter");
   await page.waitForSelector(".empty");
   const made = (await send("GET", "/v1/queues")).queues.find((q) => q.name === `made ${tag}`);
   assert.deepEqual([made.annotators_per_item, made.metrics, made.filters.filterArray.length], [1, [`clear ${tag}`], 1]);
   await go("queues", ".queues li");
   await page.getByRole("button", { name: `Edit made ${tag}` }).click();
-  assert.equal(await page.locator("dialog #filter-bar").inputValue(), 'name:"answer hostile"');
+  await soon.equal(() => page.locator("dialog #filter-bar").inputValue(), 'name:"answer hostile"');
   await page.getByLabel("Rubric, beside each item (Markdown)").fill("Is it clear?");
   await page.getByRole("button", { name: "Save" }).click();
   await page.waitForSelector("dialog", { state: "detached" });
@@ -244,7 +244,7 @@ test("what the server refuses is said in the editor", async () => {
   await page.getByLabel("Name", { exact: true }).fill("too many");
   await page.getByLabel("People an item needs").fill("11");
   await page.getByRole("button", { name: "Create" }).click();
-  assert.match(await page.locator("dialog .bad").textContent(), /annotators_per_item: must be from 1 to 10/);
+  await soon.match(() => page.locator("dialog .bad").textContent(), /annotators_per_item: must be from 1 to 10/);
   await close();
 });
 
@@ -259,7 +259,7 @@ test("an event goes into a queue from its session, and is commented on", async (
   await page.locator(".comments .ask input").fill("Ann");
   await page.locator(".comments .ask .button").click();
   await page.waitForSelector(".comments article");
-  assert.match(await page.locator(".comments article").innerText(), /Ann[\s\S]*is this so\?/);
+  await soon.match(() => page.locator(".comments article").innerText(), /Ann[\s\S]*is this so\?/);
   await page.locator(".comments textarea").fill(hostile[0]);
   await page.keyboard.press("Control+Enter");
   await page.waitForFunction(() => document.querySelectorAll(".comments article").length === 2);
@@ -298,7 +298,7 @@ test("a key that may only read is told what it may not", async () => {
   const response = await reader.context.request.post(`${process.env.SPANGROVE_URL}/v1/login`, { data: { key: made.data.key_value } });
   assert.equal(response.status(), 200, await response.text());
   await reader.go(`queues/${queue.id}`, ".empty");
-  assert.match(await reader.page.locator(".empty").innerText(), /needs a key that may write/);
+  await soon.match(() => reader.page.locator(".empty").innerText(), /needs a key that may write/);
   await reader.go("queues", ".queues li");
   assert.equal(await reader.page.locator(".queues .do .button").count(), 0);
   await reader.check("a reader");

@@ -1,7 +1,7 @@
 // Settings: keys made, used and revoked, providers, limits and retention with what a rule would remove, projects, and the audit log.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import { base, hostile, open, run, send, shots, test } from "../page.mjs";
+import { base, hostile, open, run, send, shots, soon, test } from "../page.mjs";
 
 const me = await send("GET", "/v1/me");
 const tabs = ["project", "keys", "providers", "projects", "server", "audit"];
@@ -16,23 +16,23 @@ test("keys: made, shown once, used, revoked", async () => {
   const value = await p.page.textContent(".made-key code");
   assert.match(value, /^hh_fgdp_/);
   const row = p.page.locator("tr", { hasText: hostile[0] });
-  assert.match(await row.textContent(), /not yet/);
+  await soon.match(() => row.textContent(), /not yet/);
   // What the key does is seen, and what its revocation stops is said before.
   const used = await fetch(`${base}/v1/me`, { headers: { Authorization: `Bearer ${value}` } });
   assert.equal(used.status, 200);
   await p.page.reload();
   await p.page.waitForSelector(".plain-table");
-  assert.match(await row.textContent(), /ago/);
+  await soon.match(() => row.textContent(), /ago/);
   assert.equal(await p.page.locator(".made-key").count(), 0, "a key is shown once");
   await row.locator("button").click();
-  assert.match(await p.page.textContent("dialog"), /last used .* ago, from 127\.0\.0\.1/);
+  await soon.match(() => p.page.textContent("dialog"), /last used .* ago, from 127\.0\.0\.1/);
   await p.flaws("revoking a key");
   await p.page.click("dialog button[type=submit]");
   await row.waitFor({ state: "detached" });
   assert.equal((await fetch(`${base}/v1/me`, { headers: { Authorization: `Bearer ${value}` } })).status, 401);
   await p.page.click(".check input");
   await row.waitFor();
-  assert.match(await row.textContent(), /revoked/);
+  await soon.match(() => row.textContent(), /revoked/);
   await p.check("keys");
   await p.close();
 });
@@ -76,7 +76,7 @@ test("providers: a test says which model answered, or why none did, and a key go
   await p.page.getByLabel("Model; empty").fill("large");
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector("dialog .bad");
-  assert.match(await p.page.textContent("dialog .bad"), /401/);
+  await soon.match(() => p.page.textContent("dialog .bad"), /401/);
   assert.ok(!(await p.page.content()).includes("sk-for-one-host"), "the key is in the page");
   await p.page.keyboard.press("Escape");
   await p.page.waitForSelector("dialog", { state: "detached" });
@@ -106,7 +106,7 @@ test("providers: bad input is said, the key is never shown, what was used stands
   await p.page.click("dialog button[type=submit]");
   const row = p.page.locator("tr", { hasText: "models.invalid" });
   await row.waitFor();
-  assert.match(await row.textContent(), /stored, sealed.*\$0 of \$5/);
+  await soon.match(() => row.textContent(), /stored, sealed.*\$0 of \$5/);
   assert.ok(!(await p.page.content()).includes("sk-never"), "the key is in the page");
   await row.locator("button:has-text('Change')").click();
   await p.page.fill("dialog input[type=url]", "https://elsewhere.invalid/v1");
@@ -181,15 +181,15 @@ test("the server: figures go on by themselves, space and rules are counted on de
   const before = await total();
   await send("POST", "/v1/events", { event: { event_type: "tool", event_name: "planted-name", duration: 5, inputs: { q: "planted-content" } } });
   await p.page.waitForFunction((n) => Number(document.querySelector("section[aria-label=Writes]").textContent.match(/Since the start([\d,]+)/)[1].replaceAll(",", "")) > n, before, { timeout: 20_000 });
-  assert.match(await p.page.textContent("section[aria-label=Store]"), /(SQLite|PostgreSQL) \d+\.\d+.*Writableyes, in /);
-  assert.match(await p.page.textContent("section[aria-label=Writes]"), /p50 .*, p99 /);
+  await soon.match(() => p.page.textContent("section[aria-label=Store]"), /(SQLite|PostgreSQL) \d+\.\d+.*Writableyes, in /);
+  await soon.match(() => p.page.textContent("section[aria-label=Writes]"), /p50 .*, p99 /);
   await p.page.click("button:has-text('Count by kind')");
   await p.page.waitForSelector(".kind-bars li:has-text('Rows of events')");
   await p.page.click("button:has-text('Show the rules')");
   const rule = p.page.locator("tr", { hasText: me.project.name }).first();
   await rule.locator("button").click();
   await rule.locator("button:has-text('Count again')").waitFor();
-  assert.match(await rule.textContent(), /nothing|session/);
+  await soon.match(() => rule.textContent(), /nothing|session/);
   await p.flaws("the server");
   await p.page.click("button:has-text('Copy diagnosis')");
   await p.page.waitForSelector("button:has-text('Copied')");
@@ -215,7 +215,7 @@ test("whose key may not change anything sees why", async () => {
   await p.context.request.post(`${base}/v1/login`, { data: { key: made.data.key_value } });
   for (const tab of ["project", "keys", "projects", "audit"]) {
     await p.go(`settings/${tab}`, ".notice");
-    assert.match(await p.page.textContent(".notice"), /needs a key of scope admin/);
+    await soon.match(() => p.page.textContent(".notice"), /needs a key of scope admin/);
   }
   await p.go("settings/providers", ".settings-head");
   assert.equal(await p.page.locator(".settings button").count(), 0);
