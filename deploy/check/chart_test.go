@@ -150,7 +150,7 @@ func TestChartSQLite(t *testing.T) {
 
 func TestChartPostgres(t *testing.T) {
 	t.Parallel()
-	m, err := render(onPostgres + `
+	m, err := render(strings.Replace(onPostgres, "key: uri }", "key: uri }, readDsnSecret: { name: pg, key: replica }, directDsnSecret: { name: pg, key: direct }", 1) + `
 autoscaling: { enabled: true, queueBytes: 8388608 }
 metrics: { serviceMonitor: { enabled: true } }
 ingress: { enabled: true, host: grove.example, tlsSecret: web }
@@ -168,7 +168,8 @@ shutdownDelaySeconds: 60
 		env[e.Name] = e.Value
 	}
 	for name, want := range map[string]string{
-		"SPANGROVE_POSTGRES_DSN_FILE": "/secrets/postgres-dsn", "SPANGROVE_API_KEY_FILE": "/secrets/api-key", "SPANGROVE_SECRET_FILE": "/secrets/secret",
+		"SPANGROVE_POSTGRES_DSN_FILE": "/secrets/postgres-dsn", "SPANGROVE_POSTGRES_DIRECT_DSN_FILE": "/secrets/postgres-direct-dsn",
+		"SPANGROVE_POSTGRES_READ_DSN_FILE": "/secrets/postgres-read-dsn", "SPANGROVE_API_KEY_FILE": "/secrets/api-key", "SPANGROVE_SECRET_FILE": "/secrets/secret",
 		"OPENAI_API_KEY_FILE": "/secrets/openai", "SPANGROVE_MAX_BODY_MIB": "30", "SPANGROVE_QUEUE_MIB": "128", "SPANGROVE_SHUTDOWN_DELAY": "60s",
 		"SPANGROVE_TLS_CERT_FILE": "/tls/tls.crt", "GEMINI_API_KEY_FILE": "",
 	} {
@@ -198,18 +199,19 @@ shutdownDelaySeconds: 60
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	for values, want := range map[string]string{
-		"replicaCount: 2":                               "replicaCount: SQLite is one server's",
-		"autoscaling: { enabled: true }":                "autoscaling.enabled: SQLite is one server's",
-		"database: postgres":                            "postgres.dsnSecret.name: database is postgres",
-		"database: mysql":                               "database",
-		"replicas: 2":                                   "replicas",
-		"memoryLimitMiB: 100":                           "memoryLimitMiB",
-		"log: { level: loud }":                          "level",
-		"persistence: { size: much }":                   "size",
-		"ingress: { enabled: true }":                    "ingress.host: must not be empty",
-		"image: { digest: latest }":                     "digest",
-		"publicURL: grove.example":                      "publicURL",
-		"persistence: { accessModes: [ReadWriteMany] }": "accessModes",
+		"replicaCount: 2":                                     "replicaCount: SQLite is one server's",
+		"autoscaling: { enabled: true }":                      "autoscaling.enabled: SQLite is one server's",
+		"database: postgres":                                  "postgres.dsnSecret.name: database is postgres",
+		"postgres: { readDsnSecret: { name: pg, key: uri } }": "postgres.readDsnSecret.name: database is sqlite",
+		"database: mysql":                                     "database",
+		"replicas: 2":                                         "replicas",
+		"memoryLimitMiB: 100":                                 "memoryLimitMiB",
+		"log: { level: loud }":                                "level",
+		"persistence: { size: much }":                         "size",
+		"ingress: { enabled: true }":                          "ingress.host: must not be empty",
+		"image: { digest: latest }":                           "digest",
+		"publicURL: grove.example":                            "publicURL",
+		"persistence: { accessModes: [ReadWriteMany] }":       "accessModes",
 		"metrics: { enabled: false, serviceMonitor: { enabled: true } }":      "metrics.serviceMonitor.enabled: needs metrics.enabled",
 		"database: postgres\npostgres: { dsnSecret: { name: pg, key: uri } }": "apiKeySecret.name: with postgres",
 		onPostgres + "encryptionSecret: { name: '', key: a }":                 "encryptionSecret",

@@ -33,6 +33,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.autoscaling.enabled }}
 {{- fail "autoscaling.enabled: SQLite is one server's; set database to postgres for more than one replica" }}
 {{- end }}
+{{- range $name, $secret := .Values.postgres }}
+{{- if $secret.name }}
+{{- fail (printf "postgres.%s.name: database is sqlite, which has no connection string; set database to postgres" $name) }}
+{{- end }}
+{{- end }}
 {{- else }}
 {{- if not .Values.postgres.dsnSecret.name }}
 {{- fail "postgres.dsnSecret.name: database is postgres, which needs a secret with the connection string" }}
