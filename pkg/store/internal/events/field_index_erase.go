@@ -369,7 +369,7 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNam
 		if err != nil {
 			return err
 		}
-		sqldb.Rest(ctx, start)
+		s.Rest(ctx, start)
 	}
 	return nil
 }
@@ -494,7 +494,7 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 			return err
 		}
 		// Newer events than the first ones read are not seen by this scan. They list their own keys.
-		if sqldb.Rest(ctx, start); ctx.Err() != nil {
+		if s.Rest(ctx, start); ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}

@@ -105,6 +105,13 @@ func (s *Store) busy() bool {
 	return s.Ingesting() || s.pool.Queued() > 0 || time.Since(time.Unix(0, s.lastPut.Load())) < packQuiet
 }
 
+// Rest sleeps a few times as long as background work since start took, if events are being stored by this server or were a moment ago.
+func (s *Store) Rest(ctx context.Context, start time.Time) {
+	if s.busy() {
+		sqldb.Rest(ctx, start)
+	}
+}
+
 // packSome packs the chunks of some of the sessions of which nothing came after before. packed is set if there were any, more if
 // further sessions may wait.
 func (s *Store) packSome(ctx context.Context, before int64) (packed, more bool, err error) {

@@ -84,7 +84,7 @@ func (s *Store) expireSessions(ctx context.Context, project int64, before float6
 			if err != nil {
 				return n, err
 			}
-			sqldb.Rest(ctx, began)
+			s.Rest(ctx, began)
 		}
 		// What went is not found again, so the page may begin where it began. A page of which nothing went, since events came for
 		// its sessions meanwhile, is passed over.

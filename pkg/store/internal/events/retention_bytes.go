@@ -177,7 +177,7 @@ func (s *Store) freeSessions(ctx context.Context, projectID int64, list []sized,
 			}
 		}
 		freed += bytes
-		sqldb.Rest(ctx, began)
+		s.Rest(ctx, began)
 	}
 	return n, freed, nil
 }
@@ -248,7 +248,7 @@ func (s *Store) freeChunks(ctx context.Context, projectID int64, day int32, list
 		if err != nil {
 			return n, 0, err
 		}
-		sqldb.Rest(ctx, began)
+		s.Rest(ctx, began)
 	}
 	return n, freed, nil
 }

@@ -120,7 +120,7 @@ func (s *Store) expirePayloadsOf(ctx context.Context, project int64, day int32, 
 			if err != nil {
 				return n, err
 			}
-			sqldb.Rest(ctx, began)
+			s.Rest(ctx, began)
 		}
 		if n == gone { // all of them were changed meanwhile, and are found by the next pass
 			return n, nil

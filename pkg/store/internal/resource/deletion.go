@@ -389,7 +389,7 @@ func (s *Store) stepDeletions(ctx context.Context) (busy bool, err error) {
 			failed = append(failed, fmt.Errorf("deletion %s: %w", k.id, err)) // the others go on
 			continue
 		}
-		sqldb.Rest(ctx, began)
+		s.events.Rest(ctx, began)
 	}
 	return len(list) > 0, errors.Join(failed...)
 }
