@@ -39,7 +39,25 @@ func bouncerProgram(t *testing.T) string {
 // not installed.
 func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
 	t.Helper()
-	program := bouncerProgram(t)
+	return StartBouncer(t, direct, settings...).DSN
+}
+
+// Bouncer is a PgBouncer that runs until the test ends.
+type Bouncer struct {
+	DSN string // through it
+
+	t       *testing.T
+	program string
+	args    []string
+	address string
+	cmd     *exec.Cmd
+	log     strings.Builder
+}
+
+// StartBouncer runs PgBouncer as PgBouncerTo does.
+func StartBouncer(t *testing.T, direct string, settings ...string) *Bouncer {
+	t.Helper()
+	b := &Bouncer{t: t, program: bouncerProgram(t)}
 	conf, err := pgx.ParseConfig(direct)
 	if err != nil {
 		t.Fatal(err)
@@ -56,31 +74,48 @@ func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
 	if err := os.WriteFile(ini, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{ini}
+	b.args = []string{ini}
 	if os.Geteuid() == 0 { // which it refuses
-		args = []string{"-u", "nobody", ini}
+		b.args = []string{"-u", "nobody", ini}
 	}
-	var log strings.Builder
-	cmd := exec.Command(program, args...)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	b.address = net.JoinHostPort("127.0.0.1", port)
+	b.DSN = fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", conf.User, b.address, name)
+	b.start()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		b.kill()
 		if t.Failed() {
-			t.Log(log.String())
+			t.Log(b.log.String())
 		}
 	})
-	address := net.JoinHostPort("127.0.0.1", port)
+	return b
+}
+
+func (b *Bouncer) start() {
+	b.t.Helper()
+	b.cmd = exec.Command(b.program, b.args...)
+	b.cmd.Stderr = &b.log
+	if err := b.cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
 	for range 200 {
-		if c, err := net.Dial("tcp", address); err == nil {
+		if c, err := net.Dial("tcp", b.address); err == nil {
 			_ = c.Close()
-			return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", conf.User, address, name)
+			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatal("PgBouncer does not listen")
-	return ""
+	b.t.Fatal("PgBouncer does not listen")
+}
+
+func (b *Bouncer) kill() {
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait()
+}
+
+// Restart kills PgBouncer by SIGKILL and, after a while, starts it anew at the same address.
+func (b *Bouncer) Restart(after time.Duration) {
+	b.t.Helper()
+	b.kill()
+	time.Sleep(after)
+	b.start()
 }
