@@ -3,8 +3,11 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,7 +21,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Cases wait for disks and clocks as long as they compute: unless the command line says how many run at once, twice as many as there are cores.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
