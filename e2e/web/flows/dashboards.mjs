@@ -126,7 +126,7 @@ test("a copy is arranged by keyboard alone, and by pointer, and steps are taken 
   await page.getByLabel("Name of the dashboard").fill(hostile[1]);
   await flaws("arranging");
   await page.getByRole("button", { name: "Done" }).click();
-  const kept = async () => (await send("GET", `/v1/dashboards/${new URL(page.url()).hash.match(/[0-9a-f]{24}/)[0]}`));
+  const kept = async () => (await send("GET", `/v1/dashboards/${new URL(page.url()).hash.match(/[0-9a-f]{24}/)[0]}`)).data;
   await soon.equal(async () => (await kept()).layout.some((t) => t.x === 9 && t.y >= 5), true, "what was arranged is stored");
   await soon.equal(async () => (await kept()).name, hostile[1]);
   await page.reload();
