@@ -96,10 +96,11 @@ check-all: export SPANGROVE_WEB_TIMES = 1
 check-all: export SPANGROVE_E2E_EDGE_SPANS = 100000
 check-all: export SPANGROVE_E2E_FLEET = 5m
 check-all: export SPANGROVE_E2E_MOVE = 2000000
-check-all: check sdk-test api-test web-test packages-test upgrade-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, that suite behind a pooler and with a replica, a move of 2,000,000 events, every fuzz target
+check-all: check sdk-test api-test web-test packages-test upgrade-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, that suite behind a pooler and with a replica, a move of 2,000,000 events, all attacks on PostgreSQL, every fuzz target
 	SPANGROVE_DOCTOR_CASES=1 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$' ./pkg/store
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 150m ./pkg/store/...
+	SPANGROVE_E2E=1 e2e/with-postgres.sh go test -count=1 -timeout 60m ./e2e/hostile
 	$(MAKE) fuzz
 
 clean: ## what the targets above left in bin/
