@@ -90,7 +90,7 @@ func render(values string) (manifests, error) {
 const onPostgres = `
 database: postgres
 replicaCount: 3
-postgres: { dsnSecret: { name: pg, key: uri } }
+postgres: { dsnSecret: { name: pg, key: uri }, directDsnSecret: { name: pg, key: direct }, readDsnSecret: { name: pg, key: replica } }
 apiKeySecret: { name: keys, key: admin }
 encryptionSecret: { name: keys, key: encryption }
 providerSecrets: { openai: { name: keys, key: openai } }
@@ -150,7 +150,7 @@ func TestChartSQLite(t *testing.T) {
 
 func TestChartPostgres(t *testing.T) {
 	t.Parallel()
-	m, err := render(strings.Replace(onPostgres, "key: uri }", "key: uri }, readDsnSecret: { name: pg, key: replica }, directDsnSecret: { name: pg, key: direct }", 1) + `
+	m, err := render(onPostgres + `
 autoscaling: { enabled: true, queueBytes: 8388608 }
 metrics: { serviceMonitor: { enabled: true } }
 ingress: { enabled: true, host: grove.example, tlsSecret: web }

@@ -848,12 +848,8 @@ test("a session of twenty-five thousand events is loaded in parts", async () => 
   const asked = Date.now();
   await p.go(`session/${long.session}`, ".tree-row");
   time("a long session's first rows", Date.now() - asked, 4000);
-  const foot = async (pattern) => {
-    const shown = p.page.locator("#reading > .foot");
-    for (const end = Date.now() + 20_000; !new RegExp(pattern).test((await shown.count()) > 0 ? await shown.textContent() : ""); await p.page.waitForTimeout(50)) {
-      if (Date.now() > end) throw new Error(`not ${pattern}: ${await shown.textContent()}`);
-    }
-  };
+  const shown = p.page.locator("#reading > .foot");
+  const foot = (pattern) => soon.match(async () => ((await shown.count()) > 0 ? shown.textContent() : ""), new RegExp(pattern));
   await foot("19,999 of 25,000 events.*5,001 events not loaded");
   await p.page.waitForFunction(() => /25,000 events.*12,500 model calls/.test(document.querySelector(".summary").textContent) && /50 errors/.test(document.querySelector(".summary").textContent));
   if (shots) await p.page.screenshot({ path: `${shots}/long-tree.png` });

@@ -18,8 +18,7 @@ import (
 // tried again until it succeeds, without anything being stored twice.
 func TestPostgresPoolerKilled(t *testing.T) {
 	t.Parallel()
-	_, direct := sqldbtest.PgBouncer(t, "pool_mode = transaction")
-	bouncer := sqldbtest.StartBouncer(t, direct, "pool_mode = transaction", "default_pool_size = 6")
+	bouncer, direct := sqldbtest.BouncerOf(t, "pool_mode = transaction", "default_pool_size = 6")
 	s, err := store.OpenPostgres(t.Context(), bouncer.DSN, store.Options{DirectDSN: direct})
 	closeAfter(t, s, err)
 	p, err := s.EnsureProject(t.Context(), "default")

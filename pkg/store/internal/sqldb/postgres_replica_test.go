@@ -231,7 +231,7 @@ func TestPostgresReplica(t *testing.T) {
 	t.Run("behind poolers", func(t *testing.T) {
 		pooler := []string{"pool_mode = transaction", "default_pool_size = 3"}
 		d, _ := replicaStore(t, ServerOptions{
-			DSN: sqldbtest.PgBouncerTo(t, c.Primary, pooler...), DirectDSN: c.Primary, ReadDSN: sqldbtest.PgBouncerTo(t, c.Replica, pooler...),
+			DSN: sqldbtest.StartBouncer(t, c.Primary, pooler...).DSN, DirectDSN: c.Primary, ReadDSN: sqldbtest.StartBouncer(t, c.Replica, pooler...).DSN,
 		})
 		awaitReplica(t, d, true)
 		var wg sync.WaitGroup

@@ -17,11 +17,18 @@ import (
 // test is skipped where it is not installed.
 func PgBouncer(t *testing.T, settings ...string) (pooled, direct string) {
 	t.Helper()
-	bouncerProgram(t)
+	b, direct := BouncerOf(t, settings...)
+	return b.DSN, direct
+}
+
+// BouncerOf does the same, and returns PgBouncer with the connection string past it.
+func BouncerOf(t *testing.T, settings ...string) (b *Bouncer, direct string) {
+	t.Helper()
+	bouncerProgram(t) // skips before a database is made
 	dsn := serverOfTests(t, postgresVariable)
 	u := parse(t, dsn)
 	u.Path = "/" + create(t, dsn, "DATABASE", "WITH (FORCE)")
-	return PgBouncerTo(t, u.String(), settings...), u.String()
+	return StartBouncer(t, u.String(), settings...), u.String()
 }
 
 func bouncerProgram(t *testing.T) string {
@@ -33,13 +40,6 @@ func bouncerProgram(t *testing.T) string {
 		}
 	}
 	return program
-}
-
-// PgBouncerTo runs PgBouncer before a database, with further settings, and returns the connection string through it. The test is skipped where it is
-// not installed.
-func PgBouncerTo(t *testing.T, direct string, settings ...string) string {
-	t.Helper()
-	return StartBouncer(t, direct, settings...).DSN
 }
 
 // Bouncer is a PgBouncer that runs until the test ends.
@@ -54,7 +54,7 @@ type Bouncer struct {
 	log     strings.Builder
 }
 
-// StartBouncer runs PgBouncer as PgBouncerTo does.
+// StartBouncer runs PgBouncer before a database, with further settings. The test is skipped where it is not installed.
 func StartBouncer(t *testing.T, direct string, settings ...string) *Bouncer {
 	t.Helper()
 	b := &Bouncer{t: t, program: bouncerProgram(t)}
