@@ -1,7 +1,9 @@
 package main
 
 import (
+	"crypto/sha1" //nolint:gosec // see eventID
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"time"
@@ -195,6 +197,16 @@ func (g *SmallGenerator) spanID(s, i int) (id [8]byte) {
 	r := seededRandom(g.Seed, uint64(s)+7, uint64(i)+2000)
 	binary.BigEndian.PutUint64(id[:], r.next()|1)
 	return id
+}
+
+// eventID returns the id of the event of a span: the UUID version 5 (RFC 9562) of its id in hexadecimal, in the namespace of the trace's.
+func (g *SmallGenerator) eventID(s, i int) string {
+	trace, span := g.traceID(s), g.spanID(s, i)
+	sum := sha1.Sum(hex.AppendEncode(trace[:], span[:])) //nolint:gosec // version 5 is defined on SHA-1
+	id := [16]byte(sum[:16])
+	id[6] = id[6]&0x0f | 0x50
+	id[8] = id[8]&0x3f | 0x80
+	return textOf(id)
 }
 
 func smallUser(u int) string { return fmt.Sprintf("user-%05d", u) }

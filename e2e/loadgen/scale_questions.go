@@ -400,6 +400,7 @@ func scaleQuestions(g *SmallGenerator) []question {
 
 	session := g.Sessions / 2
 	filterSession := filter{"session_id", "is", uuidOf(g.traceID(session)), "id"}
+	filterParent := filter{"parent_id", "is", g.eventID(session, 0), "id"}
 	filterUser := filter{"user_properties.user_id", "is", smallUser(askedUser), "string"}
 	filterError := filter{"error", "exists", "", "string"}
 	filterTokens := filter{"metadata.total_tokens", "greater than", fmt.Sprint(manyTokens), "number"}
@@ -418,6 +419,10 @@ func scaleQuestions(g *SmallGenerator) []question {
 		list{limit: 1000, match: every}.question("newest_1000", "newest 1,000 events", all),
 		list{filters: []filter{filterSession}, limit: 100, total: true, match: func(_ *smallColumns, i int) bool { return i/smallRows == session }}.
 			question("session_events", "events of a session, total", all),
+		list{filters: []filter{filterParent}, limit: 100, total: true, match: func(_ *smallColumns, i int) bool {
+			step := i%smallRows - 1 // the first row is the session's
+			return i/smallRows == session && step >= 0 && smallSteps[step].parent == 0
+		}}.question("children", "events below an event, total", all),
 		list{filters: []filter{filterUser}, limit: 100, total: true, match: func(c *smallColumns, i int) bool { return c.user[i] == askedUser }}.
 			question("user", "events of a user: newest 100, total", all),
 		list{filters: []filter{filterError}, limit: 100, total: true, match: withRoot(failed)}.

@@ -173,6 +173,11 @@ func (g *SpanGenerator) SpanID(t, i int) (id [8]byte) {
 func uuidOf(b [16]byte) string {
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
+	return textOf(b)
+}
+
+// textOf writes a UUID.
+func textOf(b [16]byte) string {
 	h := hex.EncodeToString(b[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }

@@ -3,6 +3,8 @@ package query
 import (
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -31,6 +33,9 @@ const (
 	StateColumn = stateField
 	// SessionColumn has the 16 bytes of the id of each event's session.
 	SessionColumn = "session"
+	// ParentColumn has a number for the parent of each event that has one: 0 for its session, else that of parentNumber. Segments that were
+	// built before there was this column lack it; all others have it, if only without values.
+	ParentColumn = "parent"
 	// MetricsColumn has the template of each event's metrics (rawjson.Template), which with the columns of their members gives them back
 	// digit for digit; "" of metrics that have none.
 	MetricsColumn = "metrics_template"
@@ -78,6 +83,13 @@ func ColumnsOf(e *event.Event, totals *event.SessionTotals, f func(v ColumnValue
 	}
 	text("event_type", string(e.Type))
 	f(ColumnValue{Field: SessionColumn, Value: e.SessionID[:]})
+	switch {
+	case e.IsSession(): // it has none
+	case e.ParentID == uuid.Nil || e.ParentID == e.SessionID:
+		f(numberColumn(ParentColumn, 0))
+	default:
+		f(numberColumn(ParentColumn, parentNumber(e.ParentID)))
+	}
 	text("event_name", e.Name)
 	text("source", e.Source)
 	if e.Error != nil && *e.Error != "" {

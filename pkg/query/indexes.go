@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// HasIndex reports whether one of the filters, all of which must hold, leads to few rows by an index: that of an id or a run. A user may
-// have many events, which an index gives in order but does not count.
+// HasIndex reports whether one of the filters, all of which must hold, leads to few rows by an index: that of an event's id, a session's or a
+// run's. A user may have many events, which an index gives in order but does not count.
 func HasIndex(fs []Filter, counted bool) bool {
 	return slices.ContainsFunc(fs, func(f Filter) bool {
 		c := &f.cond
 		if f.Any != nil || c.op != opIs || c.negate {
 			return false
 		}
-		return c.root.kind == kindUUID || c.promoted() == runColumn || (c.promoted() != "" && !counted)
+		return (c.root.kind == kindUUID && c.name != "parent_id") || c.promoted() == runColumn || (c.promoted() != "" && !counted)
 	})
 }
 

@@ -21,10 +21,12 @@ func InColumns(fs []Filter) bool {
 	return true
 }
 
-// inColumns reports whether the condition's field is in columns, or an index of words leads to it, and nothing better than they does: ids
-// have indexes.
+// inColumns reports whether the condition's field is in columns, or an index of words leads to it, and nothing better than they does: the
+// ids of events and sessions have indexes.
 func (c *cond) inColumns() bool {
 	switch c.root.kind {
+	case kindUUID:
+		return c.name == "parent_id" && (c.op == opIs || c.op == opExists)
 	case kindType, kindText, kindNumber, kindTotal, kindState:
 		return true
 	}
@@ -98,9 +100,12 @@ func (f *Filter) matchBlock(b Block) (Decided, error) {
 
 // matchBlock decides one condition. Its negation holds where the field is absent as well.
 func (c *cond) matchBlock(b Block) (d Decided, err error) {
-	if c.inWords() {
+	switch {
+	case c.inWords():
 		d, err = c.matchWords(b)
-	} else {
+	case c.root.kind == kindUUID:
+		d, err = c.matchParent(b)
+	default:
 		d, err = c.matchColumn(b)
 	}
 	if err == nil && c.negate {

@@ -98,10 +98,11 @@ func TestSegmentTelemetry(t *testing.T) {
 	search("metadata.tier", "is")
 	search("inputs.x", "exists")
 	search("session_id", "is")
+	search("parent_id", "is")
 	check("of a sealed store", map[string]int64{
 		"spangrove_store_segments": 1, "spangrove_store_segments_waiting": 0, "spangrove_store_segment_events_unsealed": 0,
 		"spangrove_store_segments_damaged": 0, "spangrove_store_segment_build_seconds": 1, "spangrove_store_segment_idle_seconds": 0,
-	}, map[string]int64{"rows none": 1, "segments ": 1, "rows fields": 1, "rows index": 1})
+	}, map[string]int64{"rows none": 1, "segments ": 2, "rows fields": 1, "rows index": 1})
 
 	if err := s.Close(context.Background()); err != nil { // what is in memory is not damaged
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -33,6 +34,7 @@ var searchTests = []test{
 	{"Search/many at once", searchAtOnce},
 	{"Search/many values", searchManyValues},
 	{"Search/alternatives", searchAlternatives},
+	{"Search/parents", searchParents},
 }
 
 // filter makes one filter. value is JSON text, "" for none.
@@ -279,6 +281,50 @@ func searchAlternatives(e *env) {
 	}
 	e.equal("type and session", []string{"x00", "x02", "x04", "x06", "x08", "x10"}, e.found(e.parsed(`[{"any":[[{"field":"event_type","operator":"is","value":"model"}],
 		[{"field":"event_type","operator":"is","value":"tool"},{"field":"error","operator":"is","value":"broken"}]]}]`)...))
+}
+
+func searchParents(e *env) {
+	e.put(start("s", "whole", 0, 1))
+	below := func(name, session string, parent uuid.UUID) {
+		x := step(session, name, 1)
+		x.ParentID = parent
+		e.put(x)
+	}
+	below("root", "s", id("s"))
+	below("implied", "s", uuid.Nil)
+	below("child a", "s", id("root"))
+	below("child b", "s", id("root"))
+	below("grandchild", "s", id("child a"))
+	below("orphan", "s", id("never came"))
+	below("elsewhere", "other", id("root"))
+	inner := step("s", "inner", 1) // an event of type session that is not its session's
+	inner.Type, inner.ParentID = event.TypeSession, id("child b")
+	e.put(inner)
+
+	everyone := []string{"child a", "child b", "elsewhere", "grandchild", "implied", "inner", "orphan", "root"}
+	sessions := []string{"unknown", "whole"} // that of the other one was made for its event
+	for _, c := range []struct {
+		operator, typ, value string
+		want                 []string
+	}{
+		{"is", "id", fmt.Sprintf("%q", id("s")), []string{"implied", "root"}},
+		{"is", "id", fmt.Sprintf("%q", id("root")), []string{"child a", "child b", "elsewhere"}},
+		{"is", "string", fmt.Sprintf("%q", strings.ToUpper(id("child a").String())), []string{"grandchild"}},
+		{"is", "", fmt.Sprintf("%q", id("never came")), []string{"orphan"}},
+		{"is", "", fmt.Sprintf("%q", id("child b")), []string{"inner"}},
+		{"is", "", fmt.Sprintf("%q", id("grandchild")), []string{}},
+		{"is", "", `"root"`, []string{}},
+		{"is", "number", `5`, []string{}},
+		{"is any of", "", fmt.Sprintf("[%q,%q,%q]", id("s"), id("child a"), id("other")), []string{"grandchild", "implied", "root"}},
+		{"is not", "", fmt.Sprintf("%q", id("root")), append([]string{"grandchild", "implied", "inner", "orphan", "root"}, sessions...)},
+		{"is not", "", `"root"`, append(slices.Clone(everyone), sessions...)},
+		{"exists", "", "", everyone},
+		{"not exists", "", "", sessions},
+		{"contains", "", fmt.Sprintf("%q", id("root").String()[4:30]), []string{"child a", "child b", "elsewhere"}},
+	} {
+		slices.Sort(c.want)
+		e.equal(fmt.Sprint(c.operator, " ", c.typ, " ", c.value), c.want, e.found(e.filter("parent_id", c.operator, c.typ, c.value)))
+	}
 }
 
 func searchSpilled(e *env) {

@@ -173,6 +173,9 @@ func (r *randomEvents) change() {
 			if unscored {
 				x.Metrics = nil
 			}
+			if n := len(batch.Events); n > 0 && r.rand.IntN(2) == 0 {
+				x.ParentID = batch.Events[r.rand.IntN(n)].ID
+			}
 			batch.Events = append(batch.Events, x)
 		}
 		r.ok(r.s.Put(r.ctx, r.project, batch))
@@ -205,6 +208,15 @@ func (r *randomEvents) updateOf(x uuid.UUID) event.Update {
 		u.Metrics = text(`{"score":%v}`, float64(r.rand.IntN(100))/100)
 	}
 	return u
+}
+
+// parents are ids of events and sessions that may have events below them, and one that nothing has.
+func (r *randomEvents) parents() []uuid.UUID {
+	list := []uuid.UUID{id("nobody's parent")}
+	for _, known := range [][]uuid.UUID{r.sessions, r.events} {
+		list = append(list, known[max(0, len(known)-20):]...)
+	}
+	return list
 }
 
 func (r *randomEvents) sessionStart(name string) event.Incoming {
@@ -323,6 +335,10 @@ func (r *randomEvents) filterText() string {
 	if r.rand.IntN(4) == 0 {
 		return fmt.Sprintf(`{"field":%q,"operator":%q,"value":"%s"}`, pick(r, randomTextFields...),
 			pick(r, "contains", "contains", "not contains", "matches words", "is", "is not", "exists"), pick(r, randomNeedles...))
+	}
+	if r.rand.IntN(12) == 0 {
+		return fmt.Sprintf(`{"field":"parent_id","operator":%q,"type":%q,"value":"%s"}`,
+			pick(r, "is", "is", "is", "is not", "exists", "not exists", "contains"), pick(r, "id", "string", "string"), pick(r, r.parents()...))
 	}
 	operator, value := pick(r, randomOperators...), pick(r, randomValues...)
 	if operator == "is any of" {

@@ -22,10 +22,12 @@ import (
 const (
 	// looseRows is how many rows are read and looked at together.
 	looseRows = 500
-	// maxLoose is how many events of segments may have to be read one by one; a question for more is answered from rows altogether. One that
-	// looks for a text in payloads may have to read more of them, since rows alone would need all: maxLoosePayloads, 20 bytes each.
-	maxLoose         = 20_000
-	maxLoosePayloads = 1_000_000
+	// maxLoose is how many events of segments may have to be read one by one, or that share of all events of the segments, as a divisor, if it is more
+	// (looseShare): reading one by its key takes some five times what it takes as one of all. A question for more is answered from rows altogether.
+	// One that looks for a text in payloads may have to read mostLoose of them, since rows alone would need all: 20 bytes each.
+	maxLoose   = 20_000
+	looseShare = 20
+	mostLoose  = 1_000_000
 	// looseRange is about how many rows of a segment without columns are in memory at once.
 	looseRange = 8192
 	// maxWaiting is which share of a project's events may be in segments without columns, if there are more than maxLoose of them, as a
@@ -118,7 +120,7 @@ func (s *Store) inSegments(ctx context.Context, project int64, payloads bool, f 
 	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
 		v = &segmentView{s: s, project: project, conn: c, maxLoose: maxLoose}
 		if payloads {
-			v.maxLoose = maxLoosePayloads
+			v.maxLoose = mostLoose
 		}
 		if err := v.open(ctx); err != nil {
 			return err
@@ -197,6 +199,7 @@ func (v *segmentView) open(ctx context.Context) error {
 	case len(v.segments) == 0:
 		return goByRows(rowsNone)
 	}
+	v.maxLoose = max(v.maxLoose, min(built/looseShare, mostLoose))
 	return sqldb.Each(ctx, v.conn, `SELECT seq, day, event_id, gone FROM segment_stale WHERE project_id = $1 ORDER BY seq`,
 		[]any{v.project}, func(scan func(...any) error) error {
 			var k eventKey

@@ -56,10 +56,13 @@ type Builder struct {
 // NewBuilder returns a builder without events.
 func NewBuilder() *Builder {
 	return &Builder{
-		fields: map[string]*column.Builder{}, members: map[string]map[string]*column.Builder{}, partial: map[string]bool{},
+		fields:  map[string]*column.Builder{query.ParentColumn: newColumn()},
+		members: map[string]map[string]*column.Builder{}, partial: map[string]bool{},
 		first: math.Inf(1), last: math.Inf(-1),
 	}
 }
+
+func newColumn() *column.Builder { return column.NewBuilder(rawjson.AppendNumber) }
 
 // Len returns the number of events.
 func (b *Builder) Len() int { return len(b.seqs) }
@@ -118,7 +121,7 @@ func (b *Builder) column(field, key string) *column.Builder {
 			return nil
 		}
 		b.columns++
-		c = column.NewBuilder(rawjson.AppendNumber)
+		c = newColumn()
 		columns[name] = c
 	}
 	return c
