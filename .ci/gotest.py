@@ -5,7 +5,7 @@ usage: go test -json ... | gotest.py OUT SUITE [--skips-allowed]
 A line a package, the whole output of everything that failed, and at the end, in short, why it
 did, the slowest tests and the number of all. Fails if a test failed, if one was skipped (unless that is
 allowed), if none ran, or if a test that required-tests lists for SUITE did not pass. Writes the packages'
-lines to OUT.ok and the number of passed tests to OUT.count.
+lines to OUT.ok, the number of passed tests to OUT.count, and what failed and why to OUT.failed.
 """
 
 import json
@@ -79,6 +79,10 @@ def main(out, suite, *options):
     for seconds, test in sorted(times, reverse=True)[:12]:
         print("%6.1fs  %s" % (seconds, test))
     print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
+    if failed:
+        with open(out + ".failed", "w") as f:
+            f.writelines(f"  {' '.join(filter(None, key))}\n" for key in failed)
+            f.writelines(f"    {line}\n" for line in reasons)
     with open(out + ".ok", "w") as f:
         f.writelines(line + "\n" for line in lines)
     with open(out + ".count", "w") as f:

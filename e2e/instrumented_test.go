@@ -79,7 +79,7 @@ func grpcPort(srv *harness.Server) string { return "http://" + srv.GRPC }
 // same, and holds the trees that come of their telemetry against what they did.
 func TestInstrumentations(t *testing.T) {
 	t.Parallel()
-	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+	harness.OneStore(t, "postgres", func(t *testing.T, st harness.Store) {
 		model := httptest.NewServer(fakeopenai.Handler())
 		defer model.Close()
 		srv := harness.Start(t, harness.Options{Store: st})

@@ -96,62 +96,60 @@ func (s sdk) run(t *testing.T, env []string, arg string) []byte {
 	return out
 }
 
-// each runs every case of the SDK, each in a process of its own, on both stores. An
+// on runs every case of the SDK, each in a process of its own, on a store. An
 // operation that the client offers and no case calls is a failure.
-func (s sdk) each(t *testing.T) {
-	harness.EachStore(t, func(t *testing.T, st harness.Store) {
-		srv := harness.Start(t, harness.Options{Store: st, Args: evaluators(t)})
-		env := serverEnv(srv)
-		cases := strings.Fields(string(s.run(t, env, "--list")))
-		if len(cases) == 0 {
-			t.Fatal("the SDK's program lists no case")
-		}
-		uncalled := map[string]bool{}
-		for _, operation := range strings.Fields(string(s.run(t, env, "--operations"))) {
-			uncalled[operation] = true
-		}
-		if len(uncalled) == 0 {
-			t.Fatal("the SDK's program lists no operation")
-		}
-		played := 0
-		for _, name := range cases {
-			t.Run(name, func(t *testing.T) {
-				played++
-				out := string(s.run(t, env, name))
-				if !strings.HasSuffix(out, "ok "+name+"\n") {
-					t.Errorf("the case did not say that it passed:\n%s", out)
+func (s sdk) on(t *testing.T, st harness.Store) {
+	srv := harness.Start(t, harness.Options{Store: st, Args: evaluators(t)})
+	env := serverEnv(srv)
+	cases := strings.Fields(string(s.run(t, env, "--list")))
+	if len(cases) == 0 {
+		t.Fatal("the SDK's program lists no case")
+	}
+	uncalled := map[string]bool{}
+	for _, operation := range strings.Fields(string(s.run(t, env, "--operations"))) {
+		uncalled[operation] = true
+	}
+	if len(uncalled) == 0 {
+		t.Fatal("the SDK's program lists no operation")
+	}
+	played := 0
+	for _, name := range cases {
+		t.Run(name, func(t *testing.T) {
+			played++
+			out := string(s.run(t, env, name))
+			if !strings.HasSuffix(out, "ok "+name+"\n") {
+				t.Errorf("the case did not say that it passed:\n%s", out)
+			}
+			for line := range strings.Lines(out) {
+				if operation, ok := strings.CutPrefix(strings.TrimSpace(line), "called "); ok {
+					delete(uncalled, operation)
 				}
-				for line := range strings.Lines(out) {
-					if operation, ok := strings.CutPrefix(strings.TrimSpace(line), "called "); ok {
-						delete(uncalled, operation)
-					}
-				}
-			})
-		}
-		// Some cases alone, chosen with -run, call some operations alone.
-		if played == len(cases) && len(uncalled) > 0 {
-			t.Errorf("no case calls %s", slices.Sorted(maps.Keys(uncalled)))
-		}
-	})
+			}
+		})
+	}
+	// Some cases alone, chosen with -run, call some operations alone.
+	if played == len(cases) && len(uncalled) > 0 {
+		t.Errorf("no case calls %s", slices.Sorted(maps.Keys(uncalled)))
+	}
 }
 
 // TestPythonSDK drives PyPI honeyhive 1.7.0 and the OpenTelemetry SDK.
 func TestPythonSDK(t *testing.T) {
 	harness.Require(t)
 	t.Parallel()
-	pythonSDK(t, "venv").each(t)
+	harness.EachStore(t, pythonSDK(t, "venv").on)
 }
 
 // TestOlderPythonSDK drives PyPI honeyhive 0.2.57.
 func TestOlderPythonSDK(t *testing.T) {
 	harness.Require(t)
 	t.Parallel()
-	pythonSDK(t, "venv-older").each(t)
+	harness.OneStore(t, "sqlite", pythonSDK(t, "venv-older").on)
 }
 
 // TestNodeSDK drives npm honeyhive 1.0.42.
 func TestNodeSDK(t *testing.T) {
 	harness.Require(t)
 	t.Parallel()
-	nodeSDK(t).each(t)
+	harness.OneStore(t, "postgres", nodeSDK(t).on)
 }
