@@ -192,6 +192,78 @@ func (ch chartOf) question(name, about string, in scope) question {
 		}}
 }
 
+// board is a dashboard: charts of one range by day, each with the period before.
+type board []chartOf
+
+func (b board) question(name, about string, in scope) question {
+	series := make([]map[string]any, len(b))
+	for i, ch := range b {
+		series[i] = map[string]any{"metric": ch.metric, "aggregation": ch.aggregation}
+		if ch.group != "" {
+			series[i]["groupBy"] = ch.group
+		}
+		if ch.filters != nil {
+			series[i]["filters"] = ch.filters
+		}
+	}
+	body := map[string]any{"series": series, "bucket": "day", "previous": true, "dateRange": in.dateRange()}
+	return question{name: name, about: about, method: http.MethodPost, path: "/v1/events/chart", body: body,
+		expect: func(c *smallColumns) func([]byte) error {
+			want := make([]map[cell]float64, len(b))
+			for i, ch := range b {
+				want[i] = ch.expected(c, scope{2*in.from - in.to, in.to})
+			}
+			return func(answer []byte) error { return checkBoard(answer, want) }
+		}}
+}
+
+func checkBoard(answer []byte, want []map[cell]float64) error {
+	var got struct {
+		Buckets  []time.Time `json:"buckets"`
+		Previous []time.Time `json:"previous_buckets"`
+		Series   []struct {
+			Rows []struct {
+				Group    string     `json:"group"`
+				Values   []*float64 `json:"values"`
+				Previous []*float64 `json:"previous"`
+			} `json:"rows"`
+		} `json:"series"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return err
+	}
+	if len(got.Series) != len(want) {
+		return fmt.Errorf("%d charts, want %d", len(got.Series), len(want))
+	}
+	for i, series := range got.Series {
+		found := 0
+		check := func(group string, times []time.Time, values []*float64) error {
+			if len(values) != len(times) {
+				return fmt.Errorf("chart %d: %d values of %d buckets", i, len(values), len(times))
+			}
+			for k, value := range values {
+				expected, ok := want[i][cell{times[k].UnixMicro(), group}]
+				if ok {
+					found++
+				}
+				if (value == nil && ok) || (value != nil && !same(*value, expected, 1e-6*max(1, math.Abs(expected)))) {
+					return fmt.Errorf("chart %d, %s %q is %v, want %v", i, times[k], group, value, expected)
+				}
+			}
+			return nil
+		}
+		for _, row := range series.Rows {
+			if err := cmp.Or(check(row.Group, got.Buckets, row.Values), check(row.Group, got.Previous, row.Previous)); err != nil {
+				return err
+			}
+		}
+		if found != len(want[i]) {
+			return fmt.Errorf("chart %d: %d points, want %d", i, found, len(want[i]))
+		}
+	}
+	return nil
+}
+
 func (ch chartOf) expected(c *smallColumns, in scope) map[cell]float64 {
 	want, values := map[cell]float64{}, map[cell][]float64{}
 	for i := range c.start {
@@ -408,10 +480,15 @@ func scaleQuestions(g *SmallGenerator) []question {
 	filterSlow := filter{"duration", "greater than", fmt.Sprint(slowCall), "number"}
 	filterTier := func(v string) filter { return filter{"metadata.tier", "is", v, "string"} }
 
+	tierName := func(c *smallColumns, i int) string { return smallTiers[c.tier[i]].name }
+	eventName := func(c *smallColumns, i int) string { return c.names[c.name[i]] }
+	tool := func(c *smallColumns, i int) bool { return c.kind[i] == rowTool }
 	cost := func(c *smallColumns, row int) float64 { return float64(c.nanos[row]) / 1e9 }
 	duration := func(c *smallColumns, row int) float64 { return float64(c.duration[row]) / 1000 }
 	errors := func(c *smallColumns, row int) float64 { return float64(c.failed[row]) }
+	tokens := func(c *smallColumns, row int) float64 { return float64(c.tokens[row]) }
 	hour, aDay := hourMicros, dayMicros
+	models, tools := []filter{typeIs("model")}, []filter{typeIs("tool")}
 	return []question{
 		sessionList{sort: "start", value: func(c *smallColumns, row int) float64 { return float64(c.start[row]) / 1000 }}.
 			question("sessions_newest_50", "newest 50 sessions", all),
@@ -444,12 +521,12 @@ func scaleQuestions(g *SmallGenerator) []question {
 		chartOf{metric: "duration", aggregation: "count", bucket: "day", width: aDay, match: every}.
 			question("count_a_day", "events a day", all),
 		chartOf{metric: "duration", aggregation: "p95", bucket: "hour", group: "event_name", width: hour, match: span,
-			groupOf: func(c *smallColumns, i int) string { return c.names[c.name[i]] }, value: duration}.
+			groupOf: eventName, value: duration}.
 			question("p95_by_name", "p95 of duration an hour by name", all),
 		chartOf{metric: "cost", aggregation: "sum", bucket: "day", group: "config.model", filters: []filter{typeIs("model")}, width: aDay,
 			match: model, groupOf: modelName, value: cost}.question("cost_by_model", "cost a day by model", all),
 		chartOf{metric: "total_tokens", aggregation: "sum", bucket: "day", group: "config.model", filters: []filter{typeIs("model")},
-			width: aDay, match: model, groupOf: modelName, value: func(c *smallColumns, i int) float64 { return float64(c.tokens[i]) }}.
+			width: aDay, match: model, groupOf: modelName, value: tokens}.
 			question("tokens_by_model", "tokens a day by model", all),
 		// The session's event shows inputs, outputs and the error of its root.
 		list{filters: []filter{{"inputs", "contains", refundWord, "string"}}, limit: 100, total: true, match: withRoot(refund)}.
@@ -464,10 +541,25 @@ func scaleQuestions(g *SmallGenerator) []question {
 		sessionList{sort: "errors", value: errors, events: []filter{filterTier("enterprise")}, match: tier("enterprise")}.
 			question("sessions_errors_tier", "sessions by errors with a tier: first 50", all),
 		valuesOf("values_tier", "values of an attribute with counts", "metadata.tier", all,
-			func(c *smallColumns, i int) string { return smallTiers[c.tier[i]].name }),
+			tierName),
 		valuesOf("values_user", "values of the user's id with counts", "user_properties.user_id", all,
 			func(c *smallColumns, i int) string { return smallUser(int(c.user[i])) }),
 		valuesOf("values_model", "values of config.model with counts", "config.model", all, modelName),
+		board{
+			{metric: "duration", aggregation: "count", width: aDay, match: every},
+			{metric: "duration", aggregation: "count", group: "config.model", filters: models, width: aDay, match: model, groupOf: modelName},
+			{metric: "duration", aggregation: "count", filters: []filter{typeIs("model"), filterError}, width: aDay,
+				match: func(c *smallColumns, i int) bool { return model(c, i) && failed(c, i) }},
+			{metric: "duration", aggregation: "count", group: "event_name", filters: tools, width: aDay, match: tool, groupOf: eventName},
+			{metric: "duration", aggregation: "p95", filters: models, width: aDay, match: model, value: duration},
+			{metric: "duration", aggregation: "p95", group: "config.model", filters: models, width: aDay, match: model, groupOf: modelName, value: duration},
+			{metric: "duration", aggregation: "p95", group: "event_name", filters: tools, width: aDay, match: tool, groupOf: eventName, value: duration},
+			{metric: "cost", aggregation: "sum", filters: models, width: aDay, match: model, value: cost},
+			{metric: "cost", aggregation: "sum", group: "config.model", filters: models, width: aDay, match: model, groupOf: modelName, value: cost},
+			{metric: "cost", aggregation: "sum", group: "metadata.tier", filters: models, width: aDay, match: model, groupOf: tierName, value: cost},
+			{metric: "total_tokens", aggregation: "sum", group: "config.model", filters: models, width: aDay, match: model, groupOf: modelName, value: tokens},
+			{metric: "total_tokens", aggregation: "sum", group: "metadata.tier", filters: models, width: aDay, match: model, groupOf: tierName, value: tokens},
+		}.question("board", "a dashboard of 12 charts by day: half of the days, with the half before", scope{middle, all.to}),
 	}
 }
 
