@@ -150,12 +150,10 @@ func (a *ChartSums) numbersOf(b Block) (*BlockNumbers, error) {
 	if err != nil || derived == nil {
 		return &x, err
 	}
-	derived.Numbers(func(first int, values []float64, present column.Set) {
-		for i, f := range values {
-			if row := first + i; (present == nil || present.Has(row)) && int(f)&bit != 0 {
-				x.Present.Remove(row)
-				x.Maybe.Remove(row)
-			}
+	eachNumber(derived, func(row int, bits float64) {
+		if int(bits)&bit != 0 {
+			x.Present.Remove(row)
+			x.Maybe.Remove(row)
 		}
 	})
 	return &x, nil

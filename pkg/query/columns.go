@@ -83,12 +83,12 @@ func ColumnsOf(e *event.Event, totals *event.SessionTotals, f func(v ColumnValue
 	}
 	text("event_type", string(e.Type))
 	f(ColumnValue{Field: SessionColumn, Value: e.SessionID[:]})
-	switch {
-	case e.IsSession(): // it has none
-	case e.ParentID == uuid.Nil || e.ParentID == e.SessionID:
+	switch parent := parentOf(e); parent {
+	case uuid.Nil:
+	case e.SessionID:
 		f(numberColumn(ParentColumn, 0))
 	default:
-		f(numberColumn(ParentColumn, parentNumber(e.ParentID)))
+		f(numberColumn(ParentColumn, parentNumber(parent)))
 	}
 	text("event_name", e.Name)
 	text("source", e.Source)

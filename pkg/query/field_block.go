@@ -113,17 +113,7 @@ func (r FieldReader) NumbersOf(b Block) (BlockNumbers, error) {
 		x.Maybe.Fill(n)
 	case v.column == nil:
 	default:
-		x.read(v.column, func(code int) (float64, bool) {
-			switch f := v.value(code); f.kind {
-			case '0':
-				return f.num, true
-			case 't':
-				return 1, true
-			case 'f':
-				return 0, true
-			}
-			return 0, false
-		})
+		x.read(v.column, func(code int) (float64, bool) { return v.value(code).number() })
 	}
 	return x, nil
 }
@@ -161,6 +151,17 @@ func (x *BlockNumbers) read(col *column.Column, of func(code int) (float64, bool
 				x.Present.Add(first + i)
 			} else if code == column.TooLong {
 				x.Maybe.Add(first + i)
+			}
+		}
+	})
+}
+
+// eachNumber calls f with the numbers of a column that has them, by row.
+func eachNumber(col *column.Column, f func(row int, number float64)) {
+	col.Numbers(func(first int, values []float64, present column.Set) {
+		for i, number := range values {
+			if row := first + i; present == nil || present.Has(row) {
+				f(row, number)
 			}
 		}
 	})

@@ -1,8 +1,6 @@
 package query
 
-import (
-	"slices"
-)
+import "slices"
 
 // HasIndex reports whether one of the filters, all of which must hold, leads to few rows by an index: that of an event's id, a session's or a
 // run's. A user may have many events, which an index gives in order but does not count.

@@ -63,13 +63,7 @@ func (c *cond) lookup(e *event.Event) fieldValue {
 	case "session_id":
 		return idValue(e.SessionID)
 	case "parent_id":
-		if e.IsSession() {
-			return fieldValue{}
-		}
-		if e.ParentID == uuid.Nil {
-			return idValue(e.SessionID)
-		}
-		return idValue(e.ParentID)
+		return idValue(parentOf(e))
 	case "event_type":
 		return textValue(string(e.Type))
 	case "event_name":
@@ -89,6 +83,17 @@ func (c *cond) lookup(e *event.Event) fieldValue {
 		return numberValue(e.Duration)
 	}
 	return c.inside(bucket(e, c.name))
+}
+
+// parentOf returns the parent of an event: its session if it names none, and none of a session event.
+func parentOf(e *event.Event) uuid.UUID {
+	switch {
+	case e.IsSession():
+		return uuid.Nil
+	case e.ParentID == uuid.Nil:
+		return e.SessionID
+	}
+	return e.ParentID
 }
 
 // bucket returns the JSON field of e with that name.
@@ -129,6 +134,19 @@ func (c *cond) rawInside(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	return rawjson.Lookup(raw, c.path...)
+}
+
+// number returns the value if it is a number; true is 1 and false 0.
+func (v fieldValue) number() (float64, bool) {
+	switch v.kind {
+	case '0':
+		return v.num, true
+	case 't':
+		return 1, true
+	case 'f':
+		return 0, true
+	}
+	return 0, false
 }
 
 // jsonValue reads a JSON value. A number beyond a double is absent.

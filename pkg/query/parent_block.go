@@ -36,7 +36,7 @@ func (c *cond) matchParent(b Block) (Decided, error) {
 	case c.op == opExists:
 		eachNumber(parents, func(row int, _ float64) { d.Match.Add(row) })
 		return d, nil
-	case c.typ != typeString && c.typ != typeID:
+	case c.typ != typeString && c.typ != typeID, len(c.ids()) == 0:
 		return d, nil
 	}
 	sessions, err := b.Column(SessionColumn)
@@ -61,15 +61,4 @@ func (c *cond) matchParent(b Block) (Decided, error) {
 		}
 	})
 	return d, nil
-}
-
-// eachNumber calls f with the numbers of a column that has them, by row.
-func eachNumber(col *column.Column, f func(row int, number float64)) {
-	col.Numbers(func(first int, values []float64, present column.Set) {
-		for i, number := range values {
-			if row := first + i; present == nil || present.Has(row) {
-				f(row, number)
-			}
-		}
-	})
 }

@@ -31,17 +31,7 @@ func NewFieldReader(field string) (FieldReader, error) {
 func (r FieldReader) key() string { return r.c.name + "." + strings.Join(r.c.path, ".") }
 
 // Number returns the field's value if it is a number; true is 1 and false 0.
-func (r FieldReader) Number(e *event.Event) (float64, bool) {
-	switch v := r.c.lookup(e); v.kind {
-	case '0':
-		return v.num, true
-	case 't':
-		return 1, true
-	case 'f':
-		return 0, true
-	}
-	return 0, false
-}
+func (r FieldReader) Number(e *event.Event) (float64, bool) { return r.c.lookup(e).number() }
 
 // Text returns the field's value as text: a string itself, anything else as JSON. There is none
 // where the field is absent or null.

@@ -26,13 +26,7 @@ func SessionEvents(b Block) (column.Set, error) {
 	if !col.IsNumeric() {
 		return nil, column.ErrDamaged
 	}
-	col.Numbers(func(first int, values []float64, present column.Set) {
-		for row := first; row < first+len(values); row++ {
-			if present == nil || present.Has(row) {
-				set.Add(row)
-			}
-		}
-	})
+	eachNumber(col, func(row int, _ float64) { set.Add(row) })
 	return set, nil
 }
 
