@@ -113,6 +113,15 @@ function slowness() {
 }
 export const time = (name, ms, most) => figure(name, ms, "ms", process.env.SPANGROVE_WEB_TIMES ? Math.round(most * slowness()) : undefined);
 
+/** What a page shows, in a line. */
+async function shown(page) {
+  const text = (s) => JSON.stringify(s.replace(/\s+/g, " ").slice(0, 500));
+  const read = page.evaluate(() => ({ title: document.title, focus: document.activeElement?.outerHTML.slice(0, 200) ?? "", body: document.body.innerText }));
+  const late = new Promise((done) => { setTimeout(done, 5000, null).unref(); }); // one that hangs must not hang the report
+  const now = await Promise.race([read, late]).catch(() => null);
+  return `${page.url()}: ${now ? `${text(now.title)}, focus on ${text(now.focus)}, text ${text(now.body)}` : "does not answer"}`;
+}
+
 /** Runs the cases, or the one that the command line names, and ends the browser. */
 export async function run() {
   const only = process.argv[2];
@@ -126,7 +135,9 @@ export async function run() {
     } catch (e) {
       failed++;
       console.log(`FAILED ${name}: ${e.stack?.slice(0, 2500) ?? e}`);
+      for (const page of browser.contexts().flatMap((c) => c.pages())) console.log(`  page ${await shown(page)}`);
     }
+    await Promise.all(browser.contexts().map((c) => c.close())); // what a failed case has left open
   }
   await browser.close();
   console.log(`${chosen.length - failed} of ${chosen.length} passed`);

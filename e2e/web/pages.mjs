@@ -709,6 +709,19 @@ test("the palette goes to an id, a page and a name", async () => {
   await p.close();
 });
 
+test("the palette takes the key that follows the one that opens it", async () => {
+  const p = await open();
+  await p.go("sessions?range=all", ".table .row");
+  const taken = await p.page.evaluate(async () => {
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+    await null; // the next key comes no sooner
+    return document.activeElement.matches(".palette input");
+  });
+  assert.ok(taken);
+  await p.check("the palette just opened");
+  await p.close();
+});
+
 test("ten thousand events", async () => {
   const first = [], selectable = [];
   let bytes = 0;
@@ -1065,7 +1078,7 @@ test("an admin's browser acts in another project, and all of its tabs do", async
   await p.go(`session/${same}`, ".tree-row");
   await p.page.keyboard.press("Control+k");
   await p.page.keyboard.type(`switch to project ${home.name}`);
-  await p.page.waitForSelector(`[role=option]:has-text('Switch to project ${home.name}')`);
+  await p.page.getByRole("option", { name: `Switch to project ${home.name}`, exact: true }).waitFor(); // not that to search for these words
   await p.page.keyboard.press("Enter");
   await titled(p.page, ` ${home.name} `);
   await p.page.waitForSelector(".table .row");

@@ -1,5 +1,5 @@
 // The palette: commands, pages, and the id of anything.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/client.ts";
 import { searchFields, searchSessions } from "../api/search.ts";
 import type { Event, GetRunAnswer, Snippet } from "../api/types.gen.ts";
@@ -37,7 +37,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0);
   const [found, setFound] = useState<Item[]>([]);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []); // before the next key
   const text = typed.trim();
 
   const fixed = useMemo(() => {

@@ -1,6 +1,6 @@
 // Small parts that many pages use.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
 import { messageOf } from "../model/format.ts";
 
@@ -48,7 +48,7 @@ export function Copy({ text, label, plain }: { text: string | (() => string | Pr
 /** A dialog over the page, which Esc and a click beside it close. */
 export function Dialog({ onClose, label, className, children }: { onClose: () => void; label: string; className?: string; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
     dialog?.showModal();
