@@ -46,7 +46,7 @@ const (
 	packEvery = time.Minute
 	packAgain = 10 * time.Second
 	// packRest is how long the packer rests after each pack, as a multiple of the time that it took: as long where nothing is being
-	// stored, and else so long that it takes a twentieth of a processor at most.
+	// stored or asked (readRest), and else so long that it takes a twentieth of a processor at most.
 	packRest     = 1
 	packRestBusy = 20
 	// packQuiet is how long nothing must have come for the store to be quiet.
@@ -278,11 +278,14 @@ func (r *packRun) flush(ctx context.Context) error {
 		r.finished += len(p.done)
 	}
 	r.stale = r.stale || !stored
-	rest := time.Since(r.began) * packRest
-	if r.s.busy() {
-		rest = time.Since(r.began) * packRestBusy
+	rest := packRest
+	switch {
+	case r.s.busy():
+		rest = packRestBusy
+	case r.s.reads.inUse():
+		rest = readRest
 	}
-	sleep(ctx, rest)
+	sleep(ctx, time.Duration(rest)*time.Since(r.began))
 	r.began = time.Now()
 	return ctx.Err()
 }

@@ -93,6 +93,13 @@ var errManyReads = &fault.Error{
 
 func (g *gate) fits(project int64, n int) bool { return g.free >= n && g.used[project]+n <= g.share }
 
+// inUse reports whether a heavy read is under way.
+func (g *gate) inUse() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.used) > 0
+}
+
 func (g *gate) take(project int64, n int) {
 	g.free -= n
 	g.used[project] += n
@@ -143,6 +150,16 @@ func (s *Store) HeavyRead(ctx context.Context, project int64, n int) (_ context.
 	// The time begins once the connections are had; the wait for them has a bound of its own.
 	ctx, cancel := context.WithTimeout(context.WithValue(sqldb.FromReplica(ctx), inHeavyRead{}, true), s.options.ReadTimeout)
 	return ctx, func() { cancel(); release() }, nil
+}
+
+// readRest is how long background work rests while questions are being answered, as a multiple of the time that its last step took.
+const readRest = 4
+
+// restForReads rests after a step of background work that began at a time, if a question is being answered: whoever asked waits for it.
+func (s *Store) restForReads(ctx context.Context, began time.Time) {
+	if s.reads.inUse() {
+		sleep(ctx, readRest*time.Since(began))
+	}
 }
 
 // inHeavyRead marks the context of a heavy read, which waits for no other.

@@ -93,6 +93,7 @@ func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, 
 	w := &wordRows{s: s, block: block, builder: words.NewBuilder()}
 	steps := stepsOf(x.FirstSeq-1, x.LastSeq, x.Events, wordsRows)
 	for from, to, more := steps.next(); more; from, to, more = steps.next() {
+		began := time.Now()
 		var seqs []int64
 		var rows []*Stored
 		err := sqldb.Each(ctx, s.db, `SELECT e.seq, `+s.Columns()+`
@@ -114,6 +115,7 @@ func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, 
 			to = seqs[wordsRows-1]
 		}
 		steps.read(to)
+		s.restForReads(ctx, began)
 	}
 	return w.builder.Build(block.Len())
 }
