@@ -27,6 +27,8 @@ type Bulk interface {
 	tidy(ctx context.Context) error
 	// days lists the days that filters are to be built for, newest first, farDay among them.
 	days(ctx context.Context) ([]projectDay, error)
+	// filterOf returns whose filter has the ids of the events of a day of a project.
+	filterOf(of projectDay) projectDay
 	// idsOf calls f with each id that the filter of a day must have.
 	idsOf(ctx context.Context, day projectDay, f func(uuid.UUID) error) error
 	// farDays returns the days on which an id may stand that is not found by day. Where a statement

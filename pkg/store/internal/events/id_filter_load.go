@@ -3,46 +3,207 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/segment"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // At a start the filters of ids are empty, and ids of all days that are stored must be found all the same. Until a day's filter
 // is complete, it answers that the day may hold any id, which costs a look-up and is never wrong. Filters are filled in the
-// background, newest days first, since repeats and updates are mostly of today's events.
+// background: from the columns of segments, which are a hundredth of the rows, and the rows that are in none. What is not found there
+// is read from rows, newest days first, since repeats and updates are mostly of today's events.
 
-// fillIDFilter builds the Bloom filters of days stored before, newest first. Where one does not fit, its
-// ids are found without.
+// filterSlice is how many ids are added to a filter at a time, so that its lock is never held for long against writers.
+const filterSlice = 1000
+
+// fillIDFilter builds the Bloom filters of days stored before. Where one does not fit, its ids are found without.
 func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
+	filled, err := s.fillFromSegments(ctx, days)
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.Warn("build id filters from segments", zap.Error(err))
+	}
 	for _, k := range days {
-		ids := make([]uuid.UUID, 0, 1000)
-		err := s.bulk.idsOf(ctx, k, func(id uuid.UUID) error {
-			// A thousand at a time, so that the filter's lock is never held for long against writers.
-			if ids = append(ids, id); len(ids) == cap(ids) {
-				if !s.idFilter.load(k.project, k.day, ids, false) {
-					return errFull
-				}
-				ids = ids[:0]
+		if filled[k] {
+			continue
+		}
+		if err := s.fillFromRows(ctx, k); err != nil {
+			if ctx.Err() == nil {
+				s.options.Logger.Warn("build id filter", zap.Int32("day", k.day), zap.Error(err))
 			}
-			return nil
-		})
-		if err == nil {
-			// Only the last slice makes the filter complete. New ids of the day may have come in between; those
-			// were added by the writer.
-			s.idFilter.load(k.project, k.day, ids, true)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && !errors.Is(err, errFull) {
-			s.options.Logger.Warn("build id filter", zap.Int32("day", k.day), zap.Error(err))
 			return
 		}
 	}
 	if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {
 		s.options.Logger.Warn("list the ids of days without a filter", zap.Error(err))
 	}
+}
+
+// fillFromRows builds the filter of one day from the rows of its events.
+func (s *Store) fillFromRows(ctx context.Context, k projectDay) error {
+	ids, began := make([]uuid.UUID, 0, filterSlice), time.Now()
+	err := s.bulk.idsOf(ctx, k, func(id uuid.UUID) error {
+		if ids = append(ids, id); len(ids) == cap(ids) {
+			if !s.idFilter.load(k.project, k.day, ids, false) {
+				return errFull
+			}
+			s.restForReads(ctx, began)
+			ids, began = ids[:0], time.Now()
+		}
+		return nil
+	})
+	if err == nil {
+		// Only the last slice makes the filter complete. New ids of the day may have come in between; those
+		// were added by the writer.
+		s.idFilter.load(k.project, k.day, ids, true)
+	}
+	if errors.Is(err, errFull) {
+		return nil
+	}
+	return err
+}
+
+// fillFromSegments builds the filters of days, as one snapshot of the store: from the rows of the events that are not sealed, then from segments,
+// newest first, and from the rows of those without columns. An event that has moved to another day since its segment was built is in segment_stale
+// with that day. It returns which days it has filled; on an error none, and the ids that their filters have got by then do no harm.
+func (s *Store) fillFromSegments(ctx context.Context, days []projectDay) (filled map[projectDay]bool, err error) {
+	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
+		l := newIDLoader(s, days)
+		var sealed int64
+		if _, err := sqldb.One(ctx, c, `SELECT sealed_seq FROM segment_progress`, nil, &sealed); err != nil {
+			return err
+		}
+		if err := l.rows(ctx, c, sealed+1, math.MaxInt64); err != nil {
+			return err
+		}
+		err := sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM segment_stale`, nil, l.scan)
+		if err != nil {
+			return err
+		}
+		if err := l.segments(ctx, c); err != nil {
+			return err
+		}
+		l.done()
+		filled = l.days
+		return nil
+	})
+	return filled, err
+}
+
+// idLoader collects ids by day, up to idBatch of them, and adds them to the filters.
+type idLoader struct {
+	s       *Store
+	days    map[projectDay]bool // those that have filters
+	ids     map[projectDay][]uuid.UUID
+	waiting int // of ids
+}
+
+// idBatch is how many ids are collected: they are of many days and projects, in any order.
+const idBatch = 64 << 10
+
+func newIDLoader(s *Store, days []projectDay) *idLoader {
+	l := &idLoader{s: s, days: map[projectDay]bool{}, ids: map[projectDay][]uuid.UUID{}}
+	for _, k := range days {
+		if k.day == farDay && s.db.Exclusive() {
+			continue // these ids are in far_event
+		}
+		l.days[k] = true
+	}
+	return l
+}
+
+// add takes an id of a day of a project.
+func (l *idLoader) add(project int64, day int32, id uuid.UUID) {
+	k := l.s.bulk.filterOf(projectDay{project, day})
+	if !l.days[k] {
+		return // found without
+	}
+	l.ids[k] = append(l.ids[k], id)
+	if l.waiting++; l.waiting == idBatch {
+		l.flush()
+	}
+}
+
+func (l *idLoader) flush() {
+	for k, ids := range l.ids {
+		for part := range slices.Chunk(ids, filterSlice) {
+			l.s.idFilter.load(k.project, k.day, part, false)
+		}
+	}
+	clear(l.ids)
+	l.waiting = 0
+}
+
+// done adds what waits and completes the filters.
+func (l *idLoader) done() {
+	l.flush()
+	for k := range l.days {
+		l.s.idFilter.load(k.project, k.day, nil, true)
+	}
+}
+
+// scan takes a row with a project, a day and an id.
+func (l *idLoader) scan(scan func(...any) error) error {
+	var k projectDay
+	var id uuid.UUID
+	err := scan(&k.project, &k.day, sqldb.ScanID(&id))
+	if err == nil {
+		l.add(k.project, k.day, id)
+	}
+	return err
+}
+
+// rows takes the events between two places.
+func (l *idLoader) rows(ctx context.Context, c sqldb.Conn, first, last int64) error {
+	return sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM event WHERE seq >= $1 AND seq <= $2`, []any{first, last}, l.scan)
+}
+
+// segments takes the events of all segments.
+func (l *idLoader) segments(ctx context.Context, c sqldb.Conn) error {
+	type stored struct {
+		segment.Segment
+		project int64
+	}
+	var list []stored
+	err := sqldb.Each(ctx, c, `SELECT id, project_id, first_seq, last_seq, num_events, header IS NOT NULL
+		FROM segment
+		ORDER BY last_seq DESC`, nil, func(scan func(...any) error) error {
+		var x stored
+		err := scan(&x.ID, &x.project, &x.FirstSeq, &x.LastSeq, &x.Events, &x.HasHeader)
+		list = append(list, x)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	source := &segmentView{s: l.s, conn: c}
+	for _, x := range list {
+		if !x.HasHeader {
+			if err := l.rows(ctx, c, x.FirstSeq, x.LastSeq); err != nil {
+				return err
+			}
+			continue
+		}
+		b, err := segment.Open(ctx, x.Segment, segment.NewCache(0), source) // questions have a use for other columns
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", x.ID, err)
+		}
+		keys, err := b.Keys()
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", x.ID, err)
+		}
+		for row := range b.Len() {
+			id, day := keys.Of(row)
+			l.add(x.project, day, id)
+		}
+	}
+	return nil
 }
 
 var errFull = errors.New("filters are full")

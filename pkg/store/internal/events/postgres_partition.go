@@ -220,6 +220,13 @@ func (b *postgresBulk) days(context.Context) (list []projectDay, err error) {
 	return append(list, projectDay{0, farDay}), nil
 }
 
+func (b *postgresBulk) filterOf(of projectDay) projectDay {
+	if of.day < b.archive {
+		return projectDay{0, farDay}
+	}
+	return projectDay{0, of.day}
+}
+
 func (b *postgresBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
 	text, args := `SELECT event_id
 		FROM event
@@ -243,9 +250,7 @@ func (b *postgresBulk) farDays(context.Context, sqldb.Conn, int64, uuid.UUID) ([
 }
 
 func (t *postgresBulkTx) addIDs(_ context.Context, project int64, day int32, ids ...uuid.UUID) error {
-	if day < t.b.archive {
-		day = farDay
-	}
+	day = t.b.filterOf(projectDay{project, day}).day
 	for _, id := range ids {
 		t.b.ids.add(project, day, id)
 	}

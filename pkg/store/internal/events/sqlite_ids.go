@@ -245,6 +245,8 @@ func (b *sqliteBulk) days(ctx context.Context) (list []projectDay, err error) {
 	return list, err
 }
 
+func (b *sqliteBulk) filterOf(of projectDay) projectDay { return of }
+
 // idsOf calls f for the ids of a day, or of far_event, from which its filter is built at start.
 func (b *sqliteBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
 	text, args := `SELECT event_id FROM event WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
