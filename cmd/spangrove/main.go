@@ -78,7 +78,7 @@ func newRoot() *cobra.Command {
 		Long:          long,
 		Example:       examples,
 		Args:          cobra.NoArgs,
-		Annotations:   map[string]string{cli.Version: version()},
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,6 +86,7 @@ func newRoot() *cobra.Command {
 			return s.run(cmd.Context())
 		},
 	}
+	root.SetVersionTemplate(versionLine())
 	s.flags(root.Flags())
 	cli.Add(root, startLocal)
 	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newDoctor(), newBackup(), newVerify(), newRestore(), newMove(), newCluster(), newEvaluators(), newUpgrade(), newVersion()} {

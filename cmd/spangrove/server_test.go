@@ -246,6 +246,7 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ args, want string }{
 		{"version", "spangrove "},
+		{"--version", "spangrove "},
 		{"--help", "SPANGROVE_OTLP_GRPC_ADDR"},
 		{"components", "spangrove_store"},
 		{"validate", ""},

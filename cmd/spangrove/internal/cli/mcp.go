@@ -9,9 +9,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/mcpserver"
 )
 
-// Version is the annotation of the root command that says which version the program has.
-const Version = "version"
-
 // mcp is the command that serves the Model Context Protocol on standard input and output.
 func (a *app) mcp() *cobra.Command {
 	var readOnly bool
@@ -21,7 +18,7 @@ func (a *app) mcp() *cobra.Command {
 		spangrove mcp --read-only --server https://spangrove.example.com`,
 		func(ctx context.Context, _ []string) error {
 			err := mcpserver.Serve(ctx, mcpserver.Options{
-				Version: cmd.Root().Annotations[Version], ReadOnly: readOnly, Client: func(context.Context) (*client.Client, error) { return a.api, nil },
+				Version: cmd.Root().Version, ReadOnly: readOnly, Client: func(context.Context) (*client.Client, error) { return a.api, nil },
 			}, cmd.InOrStdin(), cmd.OutOrStdout())
 			if ctx.Err() != nil {
 				return ctx.Err()
