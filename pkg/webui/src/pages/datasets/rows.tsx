@@ -294,7 +294,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
 /** Where a value is written. The draft holds the text, so that it outlives the row on screen. */
 function Editor({ draft, problem, theirs, onSave, onCancel, onKind }: { draft: Draft; problem: string; theirs: string; onSave: () => void; onCancel: () => void; onKind: (isText: boolean) => void }) {
   const ref = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => { ref.current?.focus(); ref.current?.parentElement?.scrollIntoView({ block: "nearest", inline: "nearest" }); }, []);
+  useLayoutEffect(() => { ref.current?.focus(); ref.current?.parentElement?.scrollIntoView({ block: "nearest", inline: "nearest" }); }, []);
   const small = draft.column.includes(".");
   return (
     <div class="data-edit" onClick={(e) => e.stopPropagation()} onDblClick={(e) => e.stopPropagation()}>
