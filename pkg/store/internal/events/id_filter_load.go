@@ -79,11 +79,10 @@ func (s *Store) fillFromSegments(ctx context.Context, days []projectDay) (filled
 		if _, err := sqldb.One(ctx, c, `SELECT sealed_seq FROM segment_progress`, nil, &sealed); err != nil {
 			return err
 		}
-		if err := l.rows(ctx, c, sealed+1, math.MaxInt64); err != nil {
+		if err := l.rows(ctx, c, sealed+1, math.MaxInt64, anyProject); err != nil {
 			return err
 		}
-		err := sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM segment_stale`, nil, l.scan)
-		if err != nil {
+		if err := sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM segment_stale`, nil, l.adding(anyProject)); err != nil {
 			return err
 		}
 		if err := l.segments(ctx, c); err != nil {
@@ -148,20 +147,25 @@ func (l *idLoader) done() {
 	}
 }
 
-// scan takes a row with a project, a day and an id.
-func (l *idLoader) scan(scan func(...any) error) error {
-	var k projectDay
-	var id uuid.UUID
-	err := scan(&k.project, &k.day, sqldb.ScanID(&id))
-	if err == nil {
-		l.add(k.project, k.day, id)
+// anyProject stands for all projects.
+const anyProject = 0
+
+// adding returns what takes rows with a project, a day and an id, if they are of one project.
+func (l *idLoader) adding(project int64) func(scan func(...any) error) error {
+	return func(scan func(...any) error) error {
+		var k projectDay
+		var id uuid.UUID
+		err := scan(&k.project, &k.day, sqldb.ScanID(&id))
+		if err == nil && (project == anyProject || k.project == project) {
+			l.add(k.project, k.day, id)
+		}
+		return err
 	}
-	return err
 }
 
-// rows takes the events between two places.
-func (l *idLoader) rows(ctx context.Context, c sqldb.Conn, first, last int64) error {
-	return sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM event WHERE seq >= $1 AND seq <= $2`, []any{first, last}, l.scan)
+// rows takes the events of a project between two places.
+func (l *idLoader) rows(ctx context.Context, c sqldb.Conn, first, last, project int64) error {
+	return sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM event WHERE seq >= $1 AND seq <= $2`, []any{first, last}, l.adding(project))
 }
 
 // segments takes the events of all segments.
@@ -185,7 +189,7 @@ func (l *idLoader) segments(ctx context.Context, c sqldb.Conn) error {
 	source := &segmentView{s: l.s, conn: c}
 	for _, x := range list {
 		if !x.HasHeader {
-			if err := l.rows(ctx, c, x.FirstSeq, x.LastSeq); err != nil {
+			if err := l.rows(ctx, c, x.FirstSeq, x.LastSeq, x.project); err != nil {
 				return err
 			}
 			continue
