@@ -48,3 +48,19 @@ export function FormDialog({ title, action, danger, ready = true, onSubmit, onCl
     </Dialog>
   );
 }
+
+type OfInput = { currentTarget: HTMLInputElement };
+
+/**
+ * Returns the properties of a field whose text counts once it is left, or Enter is pressed: onLeave is called then, if the text was changed. What
+ * is typed until then stays, whatever else is drawn meanwhile.
+ */
+export function useLateText(value: string, onLeave: (value: string) => void) {
+  const [typed, setTyped] = useState<string | null>(null);
+  return {
+    value: typed ?? value,
+    onInput: (e: OfInput) => setTyped(e.currentTarget.value),
+    onChange: (e: OfInput) => { setTyped(null); onLeave(e.currentTarget.value); },
+    onBlur: () => setTyped(null),
+  };
+}

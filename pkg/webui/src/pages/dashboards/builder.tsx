@@ -10,6 +10,7 @@ import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
+import { useLateText } from "../../parts/form.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
 import { useFields, valuesOf } from "../completion.ts";
 import { addToBoard, saveChart } from "./boards.tsx";
@@ -132,5 +133,6 @@ function Choice({ label, value, options, onChange }: { label: string; value: str
 
 /** A field of events, typed or chosen; it counts once it is left. */
 function Field({ label, value, list, options, onChange }: { label: string; value: string; list: string; options: string[]; onChange: (value: string) => void }) {
-  return <label class="secondary">{label}<input class="input" list={list} value={value} placeholder="nothing" onChange={(e) => onChange(e.currentTarget.value.trim())} /><datalist id={list}>{options.map((o) => <option key={o} value={o} />)}</datalist></label>;
+  const late = useLateText(value, (text) => onChange(text.trim()));
+  return <label class="secondary">{label}<input class="input" list={list} placeholder="nothing" {...late} /><datalist id={list}>{options.map((o) => <option key={o} value={o} />)}</datalist></label>;
 }

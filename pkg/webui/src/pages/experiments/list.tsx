@@ -7,6 +7,7 @@ import { go, href, route, setParams } from "../../app/router.ts";
 import { axis, groups, place, score } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { useLateText } from "../../parts/form.tsx";
 import { Table, Value, type Column } from "../../parts/table.tsx";
 import { select } from "./rows.ts";
 
@@ -36,6 +37,7 @@ export function useDatasetNames(): Map<string, string> {
 export function ListPage() {
   const { params } = route.value;
   const [name, dataset, status] = ["name", "dataset", "status"].map((p) => params.get(p) ?? "") as [string, string, string];
+  const typedName = useLateText(name, (text) => setParams({ name: text, s: null }));
   const sort = params.get("sort") ?? "created_at";
   const ascending = params.get("order") === "asc";
   const selected = params.get("s");
@@ -125,7 +127,7 @@ export function ListPage() {
         <button type="button" class="button primary" disabled={marked.length < 2} title="Mark two to eight runs (x), then compare them (d)" onClick={compare}>Compare</button>
       </header>
       <div class="filters">
-        <input id="runs-name" class="input grow" type="search" value={name} placeholder="Name" aria-label="Name" spellcheck={false} onChange={(e) => setParams({ name: e.currentTarget.value, s: null })} onKeyDown={(e) => { if (e.key === "Escape") e.currentTarget.blur(); }} />
+        <input id="runs-name" class="input grow" type="search" placeholder="Name" aria-label="Name" spellcheck={false} {...typedName} onKeyDown={(e) => { if (e.key === "Escape") e.currentTarget.blur(); }} />
         <Pick label="Dataset" value={dataset} change={(v) => ({ dataset: v })} options={[["", "All datasets"], ...names, ...(dataset && !names.has(dataset) ? [[dataset, dataset] as const] : [])]} />
         <Pick label="Status" value={status} change={(v) => ({ status: v })} options={["", "pending", "running", "completed", "failed", "cancelled"].map((v) => [v, v || "Any status"])} />
       </div>
