@@ -38,8 +38,7 @@ var readsAll = []struct{ words, reason string }{
 	{"FROM segment ORDER BY project_id, first_seq", "a segment has up to 65,536 events, and the list has all of them"},
 	{"FROM segment WHERE header IS NOT NULL AND NOT words", "the same, of those that have no index of words yet"},
 	{"FROM segment_stale ORDER BY project_id, seq", "the background looks at all that has changed"},
-	{"FROM segment ORDER BY last_seq DESC", "a start reads the ids of all segments"},
-	{"SELECT project_id, day, event_id FROM segment_stale", "and of what has changed in them"},
+	{"SELECT project_id, day, event_id FROM segment_stale", "a start reads the ids of all that has changed"},
 	{"WHERE project_id = $1 LIMIT 500)", "a slice of a deleted project: a table of some thousand rows is read, a larger one by its key"},
 	{"FROM unpacked WHERE written_ms <= $1 LIMIT", "sessions are on the list for minutes, and any that are at rest will do"},
 }

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -168,25 +169,14 @@ func (l *idLoader) rows(ctx context.Context, c sqldb.Conn, first, last, project 
 	return sqldb.Each(ctx, c, `SELECT project_id, day, event_id FROM event WHERE seq >= $1 AND seq <= $2`, []any{first, last}, l.adding(project))
 }
 
-// segments takes the events of all segments.
+// segments takes the events of all segments, the newest first.
 func (l *idLoader) segments(ctx context.Context, c sqldb.Conn) error {
-	type stored struct {
-		segment.Segment
-		project int64
-	}
-	var list []stored
-	err := sqldb.Each(ctx, c, `SELECT id, project_id, first_seq, last_seq, num_events, header IS NOT NULL
-		FROM segment
-		ORDER BY last_seq DESC`, nil, func(scan func(...any) error) error {
-		var x stored
-		err := scan(&x.ID, &x.project, &x.FirstSeq, &x.LastSeq, &x.Events, &x.HasHeader)
-		list = append(list, x)
-		return err
-	})
+	list, err := listSegments(ctx, c)
 	if err != nil {
 		return err
 	}
-	source := &segmentView{s: l.s, conn: c}
+	slices.SortFunc(list, func(a, b segmentState) int { return cmp.Compare(b.LastSeq, a.LastSeq) })
+	source, none := &segmentView{s: l.s, conn: c}, segment.NewCache(0) // questions have a use for other columns
 	for _, x := range list {
 		if !x.HasHeader {
 			if err := l.rows(ctx, c, x.FirstSeq, x.LastSeq, x.project); err != nil {
@@ -194,7 +184,7 @@ func (l *idLoader) segments(ctx context.Context, c sqldb.Conn) error {
 			}
 			continue
 		}
-		b, err := segment.Open(ctx, x.Segment, segment.NewCache(0), source) // questions have a use for other columns
+		b, err := segment.Open(ctx, x.Segment, none, source)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", x.ID, err)
 		}

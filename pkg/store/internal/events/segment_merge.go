@@ -91,19 +91,23 @@ func dueRuns(list []segmentState, idle bool) (runs [][]segmentState) {
 	return runs
 }
 
+// listSegments lists all segments by project and place, without what has changed of them.
+func listSegments(ctx context.Context, c sqldb.Conn) (list []segmentState, err error) {
+	err = sqldb.Each(ctx, c, `SELECT project_id, id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
+		FROM segment
+		ORDER BY project_id, first_seq`, nil, func(scan func(...any) error) error {
+		var x segmentState
+		err := scan(&x.project, &x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader)
+		list = append(list, x)
+		return err
+	})
+	return list, err
+}
+
 // segmentStates lists all segments by project and place.
 func (s *Store) segmentStates(ctx context.Context) (list []segmentState, err error) {
-	err = s.db.Snapshot(ctx, func(c sqldb.Conn) error {
-		list = nil
-		err := sqldb.Each(ctx, c, `SELECT project_id, id, first_seq, last_seq, num_events, first_ms, last_ms, header IS NOT NULL
-			FROM segment
-			ORDER BY project_id, first_seq`, nil, func(scan func(...any) error) error {
-			var x segmentState
-			err := scan(&x.project, &x.ID, &x.FirstSeq, &x.LastSeq, &x.Events, &x.FirstMS, &x.LastMS, &x.HasHeader)
-			list = append(list, x)
-			return err
-		})
-		if err != nil {
+	err = s.db.Snapshot(ctx, func(c sqldb.Conn) (err error) {
+		if list, err = listSegments(ctx, c); err != nil {
 			return err
 		}
 		at := 0
