@@ -12,21 +12,40 @@ import (
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
-// next waits for a change that is no reset, or for a reset.
-func next(t *testing.T, w event.Watch, reset bool) event.Change {
+// nextChange waits for what w is told of next.
+func nextChange(t *testing.T, w event.Watch) event.Change {
 	t.Helper()
 	end := time.After(30 * time.Second)
 	for {
 		select {
 		case <-w.Changed():
 		case <-end:
-			t.Fatalf("no change came, reset: %t", reset)
+			t.Fatal("no change came")
 		}
 		c, ok, err := w.Take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok && c.Reset == reset {
+		if ok {
+			return c
+		}
+	}
+}
+
+// nextReset waits for w to be told that it may have missed changes.
+func nextReset(t *testing.T, w event.Watch) {
+	t.Helper()
+	for !nextChange(t, w).Reset {
+	}
+}
+
+// changeOf returns what w is told of a commit. Servers that begin and connections that are made again send resets of their own,
+// each of which stands for all changes before it: what commit did is then told of as a reset, and commit is called again.
+func changeOf(t *testing.T, w event.Watch, commit func()) event.Change {
+	t.Helper()
+	for {
+		commit()
+		if c := nextChange(t, w); !c.Reset {
 			return c
 		}
 	}
@@ -70,20 +89,29 @@ func TestPostgresWatchOnTwoServers(t *testing.T) {
 		t.Cleanup(w.Close)
 		return w
 	}
-	session := uuid.New()
 	all := watch(p.ID, uuid.Nil)
-	next(t, all, true) // the others have heard of it
-	one, apart := watch(p.ID, session), watch(other.ID, uuid.Nil)
-	put(a, p.ID, session)
-	for _, w := range []event.Watch{all, one} {
-		got := next(t, w, false)
-		if got.SessionID != session || got.Kind != event.ChangeSession || time.Since(time.UnixMilli(got.Touched)) > time.Minute {
-			t.Errorf("the other server's commit is %+v", got)
-		}
+	nextReset(t, all) // the others have heard of it
+	session, commits := uuid.New(), 0
+	got := changeOf(t, all, func() {
+		put(a, p.ID, session)
+		commits++
+	})
+	if got.SessionID != session || time.Since(time.UnixMilli(got.Touched)) > time.Minute {
+		t.Errorf("the other server's commit is %+v", got)
 	}
-	put(c, p.ID, uuid.New())
-	put(a, p.ID, session)
-	if got := next(t, all, false); got.SessionID != session || got.Kind != event.ChangeEvent {
+	if commits == 1 && got.Kind != event.ChangeSession {
+		t.Errorf("the commit of a new session is told of as %q", got.Kind)
+	}
+	one, apart := watch(p.ID, session), watch(other.ID, uuid.Nil)
+	if got := changeOf(t, one, func() { put(a, p.ID, session) }); got.SessionID != session || got.Kind != event.ChangeEvent {
+		t.Errorf("who watches the session alone is told of %+v", got)
+	}
+	got = changeOf(t, all, func() {
+		_, _, _ = all.Take(t.Context())
+		put(c, p.ID, uuid.New())
+		put(a, p.ID, session)
+	})
+	if got.SessionID != session || got.Kind != event.ChangeEvent {
 		t.Errorf("the next is %+v, want the event of the same database", got)
 	}
 	if got, ok, err := apart.Take(t.Context()); ok && !got.Reset || err != nil {
@@ -94,9 +122,8 @@ func TestPostgresWatchOnTwoServers(t *testing.T) {
 	defer func() { _ = conn.Close(context.Background()) }()
 	_, _, _ = all.Take(t.Context())
 	cutListeners(t, conn)
-	next(t, all, true)
-	put(a, p.ID, session)
-	if got := next(t, all, false); got.SessionID != session {
+	nextReset(t, all)
+	if got := changeOf(t, all, func() { put(a, p.ID, session) }); got.SessionID != session {
 		t.Errorf("after the connections were cut: %+v", got)
 	}
 }
