@@ -3,6 +3,7 @@ module github.com/spangrove/spangrove
 go 1.26.0
 
 require (
+	github.com/andybalholm/brotli v1.3.0
 	github.com/creack/pty v1.1.24
 	github.com/evanw/esbuild v0.28.2
 	github.com/expr-lang/expr v1.17.8

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -32,10 +33,10 @@ type Handler struct {
 	files map[string]file // by name
 }
 
-// file is one file in the two forms in which it is sent.
+// file is one file in the forms in which it is sent. Those that would not be smaller than plain are nil.
 type file struct {
-	plain, gzipped []byte // gzipped is nil where it would not be smaller
-	contentType    string
+	plain, gzipped, brotli []byte
+	contentType            string
 }
 
 // New returns a handler of the embedded pages.
@@ -69,7 +70,17 @@ func newHandler(dir fs.FS) (*Handler, error) {
 		}
 		sum.Write([]byte(e.Name()))
 		sum.Write(data)
-		h.files[e.Name()] = newFile(e.Name(), data)
+		of, compressed := strings.CutSuffix(e.Name(), ".br")
+		if !compressed {
+			h.files[e.Name()] = newFile(e.Name(), data)
+			continue
+		}
+		f, ok := h.files[of] // NAME.br comes after NAME
+		if !ok {
+			return nil, fmt.Errorf("%s is of no file", e.Name())
+		}
+		f.brotli = data
+		h.files[of] = f
 	}
 	h.hash = hex.EncodeToString(sum.Sum(nil))[:16]
 	index := h.files["index.html"].plain
@@ -127,15 +138,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.send(w, r, f, h.hash)
 }
 
-// send writes a file. Its ETag differs between the two forms, as RFC 9110, section 8.8.3.3, requires.
+// send writes a file in the smallest form that the client takes. Their ETags differ, as RFC 9110, section 8.8.3.3, requires.
 func (h *Handler) send(w http.ResponseWriter, r *http.Request, f file, tag string) {
 	header := w.Header()
 	header.Set("Content-Type", f.contentType)
 	header.Set("Vary", "Accept-Encoding")
-	data := f.plain
-	if f.gzipped != nil && acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		data, tag = f.gzipped, tag+"-gzip"
-		header.Set("Content-Encoding", "gzip")
+	data, encoding := f.plain, ""
+	accept := r.Header.Get("Accept-Encoding")
+	switch {
+	case f.brotli != nil && accepts(accept, "br"): // browsers ask for it over TLS and of their own machine
+		data, encoding = f.brotli, "br"
+	case f.gzipped != nil && accepts(accept, "gzip"):
+		data, encoding = f.gzipped, "gzip"
+	}
+	if encoding != "" {
+		tag += "-" + encoding
+		header.Set("Content-Encoding", encoding)
 	}
 	etag := `"` + tag + `"`
 	header.Set("ETag", etag)
@@ -150,11 +168,11 @@ func (h *Handler) send(w http.ResponseWriter, r *http.Request, f file, tag strin
 	}
 }
 
-// acceptsGzip reports whether an Accept-Encoding header names gzip without refusing it.
-func acceptsGzip(accept string) bool {
+// accepts reports whether an Accept-Encoding header names a content coding without refusing it.
+func accepts(accept, coding string) bool {
 	for part := range strings.SplitSeq(accept, ",") {
 		name, parameter, _ := strings.Cut(part, ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
 			q, found := strings.CutPrefix(strings.TrimSpace(parameter), "q=")
 			weight, err := strconv.ParseFloat(q, 64)
 			return !found || err == nil && weight > 0

@@ -57,6 +57,7 @@ func TestFiles(t *testing.T) {
 	h, err := newHandler(fstest.MapFS{
 		"index.html": {Data: []byte(`<script src="ui/{hash}/app.js">`)},
 		"app.js":     {Data: []byte(text)},
+		"app.js.br":  {Data: []byte("shorter")},
 		"tiny.css":   {Data: []byte("a{}")},
 	})
 	if err != nil {
@@ -67,7 +68,11 @@ func TestFiles(t *testing.T) {
 	if plain.Body.String() != text || plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
 		t.Errorf("plain: %d bytes, headers %v", plain.Body.Len(), plain.Header())
 	}
-	packed := ask(t, h, "GET", path, "Accept-Encoding", "br, gzip;q=0.5")
+	shortest := ask(t, h, "GET", path, "Accept-Encoding", "gzip, deflate, br, zstd")
+	if shortest.Body.String() != "shorter" || shortest.Header().Get("Content-Encoding") != "br" {
+		t.Errorf("Brotli: %q, headers %v", shortest.Body, shortest.Header())
+	}
+	packed := ask(t, h, "GET", path, "Accept-Encoding", "br;q=0, gzip;q=0.5")
 	r, err := gzip.NewReader(packed.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +80,15 @@ func TestFiles(t *testing.T) {
 	if raw, err := io.ReadAll(r); err != nil || string(raw) != text || packed.Header().Get("Content-Encoding") != "gzip" {
 		t.Errorf("gzip: %q, %v, headers %v", raw, err, packed.Header())
 	}
-	if a, b := plain.Header().Get("ETag"), packed.Header().Get("ETag"); a == b {
-		t.Errorf("both forms have the ETag %s", a)
+	tags := map[string]bool{}
+	for _, w := range []*httptest.ResponseRecorder{plain, packed, shortest} {
+		tags[w.Header().Get("ETag")] = true
+	}
+	if len(tags) != 3 {
+		t.Errorf("the three forms have the ETags %v", tags)
+	}
+	if w := ask(t, h, "GET", path+".br"); w.Code != http.StatusNotFound {
+		t.Errorf("the compressed form alone: status %d", w.Code)
 	}
 	if w := ask(t, h, "GET", path, "Accept-Encoding", "gzip;q=0"); w.Header().Get("Content-Encoding") != "" {
 		t.Error("gzip was refused, and is sent")
