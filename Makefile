@@ -5,6 +5,9 @@ BIN := bin
 SDK ?= $(CURDIR)/$(BIN)/sdk
 FUZZTIME ?= 30s
 BEFORE ?= 4a940666
+# Runs a command beside PostgreSQL, with what the end-to-end tests need.
+E2E = SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
+	SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators e2e/with-postgres.sh
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
@@ -27,25 +30,21 @@ race: ## all tests with the race detector (needs a C compiler)
 e2e: build ## the real binary on both databases: kills, samples, SDKs, README
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
-	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v ./e2e/...
+	$(E2E) go test -count=1 -timeout 90m -v ./e2e/...
 
 sdk-test: build ## only the published SDKs, on both databases
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
-	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations|HoneyHiveSuite' ./e2e
+	$(E2E) go test -count=1 -timeout 90m -v -run 'SDK|Readme|Instrumentations|HoneyHiveSuite' ./e2e
 
 api-test: build ## requests made up from openapi.yaml, on both databases
 	e2e/sdk/install.sh $(SDK)
-	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'Schemathesis|Scenarios' ./e2e
+	$(E2E) go test -count=1 -timeout 90m -v -run 'Schemathesis|Scenarios' ./e2e
 
 web-test: build ## the pages in a browser (Chromium), on both databases
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
-	SPANGROVE_E2E=1 SPANGROVE_E2E_ALL=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run '^TestWeb' ./e2e
+	$(E2E) go test -count=1 -timeout 90m -v -run '^TestWeb' ./e2e
 
 packages-test: export RELEASE_FLAGS += -dirty
 packages-test: release ## each package of bin/release installed, started and asked for a first trace (root, Debian's debootstrap and rpm)
@@ -91,19 +90,32 @@ generate: ## generated files, from builder-config.yaml and the mapping tables
 check: ## what CI runs
 	.ci/run
 
-check-all: export SPANGROVE_WEB_DATAPOINTS = 10000
-check-all: export SPANGROVE_WEB_TIMES = 1
-check-all: export SPANGROVE_E2E_EDGE_SPANS = 100000
-check-all: export SPANGROVE_E2E_FLEET = 5m
-check-all: export SPANGROVE_E2E_MOVE = 2000000
-check-all: check sdk-test api-test web-test packages-test upgrade-test deploy-test ## and what CI has no time for: all suites on both databases, all packages, 20,000 answers of segments, runs of 10,000 datapoints in the pages and bounds of their times, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed, SQLite under the race detector, an examination after each case of the store's suite, that suite behind a pooler and with a replica, a move of 2,000,000 events, all attacks on PostgreSQL, every fuzz target
-	SPANGROVE_DOCTOR_CASES=1 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$' ./pkg/store
-	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
-	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 150m ./pkg/store/...
+check-all: ## what CI runs and what it has no time for, target by target; goes on where it was cut short on the same commit
+	.ci/all check long-test sdk-test api-test web-all hostile-test packages-test upgrade-test deploy-test examined-test segments-test race-all fuzz
+
+long-test: export SPANGROVE_E2E_MOVE = 2000000
+long-test: export SPANGROVE_E2E_EDGE_SPANS = 100000
+long-test: export SPANGROVE_E2E_FLEET = 5m
+long-test: build ## a move of 2,000,000 events, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed
+	$(E2E) go test -count=1 -timeout 90m -v -run '^(TestMove|TestEdge|TestFleet)$$' ./e2e
+
+web-all: export SPANGROVE_WEB_DATAPOINTS = 10000
+web-all: export SPANGROVE_WEB_TIMES = 1
+web-all: web-test ## the pages with runs of 10,000 datapoints and bounds of times: on a machine that does nothing else
+
+hostile-test: ## all attacks on both databases
 	SPANGROVE_E2E=1 e2e/with-postgres.sh go test -count=1 -timeout 60m ./e2e/hostile
-	$(MAKE) fuzz
+
+examined-test: ## the store's suite, with an examination of the database after each case
+	SPANGROVE_DOCTOR_CASES=1 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$' ./pkg/store
+
+segments-test: ## 20,000 answers of segments on each database, compared with the rows'
+	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
+
+race-all: ## the whole store with the race detector: SQLite itself too, behind a pooler and with a replica
+	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 150m ./pkg/store/...
 
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test upgrade-test deploy-test pictures lint fuzz bench bench-scale generate check check-all clean
+.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test upgrade-test deploy-test pictures lint fuzz bench bench-scale generate check check-all long-test web-all hostile-test examined-test segments-test race-all clean
