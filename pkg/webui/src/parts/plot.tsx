@@ -56,7 +56,7 @@ export function Plot({ times, end, rows, stacked, plain, label, cursor, write, o
     const alone = (u: uPlot, series: number) => { const v = u.data[series]!; return [...v.keys()].filter((i) => v[i] !== null && (v[i - 1] ?? null) === null && (v[i + 1] ?? null) === null); };
     const font = `11px ${style.fontFamily}`;
     const u = new uPlot({
-      width: box.current!.clientWidth, height: box.current!.clientHeight, legend: { show: false }, padding: plain ? [4, 2, 2, 2] : [8, 8, 0, 0],
+      width: box.current!.clientWidth, height: box.current!.clientHeight, legend: { show: false }, padding: plain ? [4, 2, 2, 2] : [8, 20, 0, 0] /* half a date fits right of the last mark */,
       scales: { x: { time: false, range: () => [x[0]!, stacked ? Math.max(end / 1000, x[0]! + step) : Math.max(x[x.length - 1]!, x[0]! + step)] }, y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > Math.min(0, low ?? 0) ? high + (high - Math.min(0, low)) * 0.05 : 1] } },
       cursor: { drag: { x: true, y: false, setScale: false }, points: { show: !stacked, size: 6 }, y: false },
       axes: plain ? [{ show: false }, { show: false }] : [
