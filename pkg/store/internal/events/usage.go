@@ -49,7 +49,7 @@ type usage struct {
 type storedBytes struct {
 	bytes   int64         // as far as this process knows: what it read, and its own commits since
 	read    time.Time     // when bytes was read from the table; zero: never
-	counted time.Time     // when the rows were counted last, or the project was first seen; zero: now is the time
+	counted time.Time     // when the rows were counted last, or the project was first seen
 	took    time.Duration // the last count
 	changed bool          // some row was replaced since then
 	shrunk  bool          // something was deleted since then
@@ -151,8 +151,8 @@ func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 			n, b.StoredBytes)}
 }
 
-// countStored counts projects whose rows changed until ctx ends; first those that hold something
-// and were never counted, as after an update of the program.
+// countStored counts projects whose rows changed until ctx ends; among them those that hold something, and were made by a program that did
+// not say from when on commits count (CountFromNow), when the server has been up for countAfterChange: a start has enough to do.
 func (s *Store) countStored(ctx context.Context) {
 	if err := s.neverCounted(ctx); err != nil && ctx.Err() == nil {
 		s.options.Logger.Warn("list projects whose rows are to be counted", zap.Error(err))
@@ -191,9 +191,15 @@ func (s *Store) neverCounted(ctx context.Context) error {
 			s.usage.mu.Lock()
 			defer s.usage.mu.Unlock()
 			p := s.usage.of(id)
-			p.changed, p.counted = true, time.Time{}
+			p.changed = true
 			return nil
 		})
+}
+
+// CountFromNow says that a project that is being made, by its public id, has no rows to be counted: what its commits add is right.
+func (tx *Commit) CountFromNow(ctx context.Context, publicID string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes) SELECT id, CAST($2 AS integer), 0 FROM project WHERE public_id = $1`, publicID, countedRow)
+	return err
 }
 
 // Recount counts what a project has stored from its rows. The difference to what commits have added is kept as the row

@@ -62,10 +62,13 @@ func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh boo
 	now := s.options.Now().UnixMilli()
 	err = s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
 		// A new try of the transaction makes another public id. Nobody has seen the one before.
+		id := newPublicID()
 		n, err := tx.Exec(ctx, `INSERT INTO project(public_id, name, description, type, created_ms, updated_ms)
-			VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO NOTHING`, newPublicID(), p.Name, p.Description, string(p.Type), now)
-		fresh = n > 0
-		return err
+			VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO NOTHING`, id, p.Name, p.Description, string(p.Type), now)
+		if fresh = n > 0; !fresh || err != nil {
+			return err
+		}
+		return tx.CountFromNow(ctx, id)
 	})
 	return fresh, err
 }
