@@ -1,6 +1,9 @@
 package column
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Builder collects a column, row by row.
 //
@@ -114,7 +117,10 @@ func newNumbers(values []float64, present Set) *Column {
 			return c
 		}
 	}
-	c.numbers.floats = values
+	c.numbers.floats = make([]byte, 0, 8*len(values))
+	for _, v := range values {
+		c.numbers.floats = binary.LittleEndian.AppendUint64(c.numbers.floats, math.Float64bits(v))
+	}
 	return c
 }
 

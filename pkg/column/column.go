@@ -7,7 +7,11 @@
 // Encode and Decode turn a column into bytes with a checksum and back. Columns are not changed once they are made.
 package column
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
 
 // Codes of a dictionary that stand for no value of it.
 const (
@@ -90,16 +94,16 @@ func (c *Column) Bytes() int {
 		size += len(v) + 24
 	}
 	if x := c.numbers; x != nil {
-		size += len(x.ints.raw) + 8*len(x.floats) + 8*len(x.present)
+		size += len(x.ints.raw) + len(x.floats) + 8*len(x.present)
 	}
 	return size
 }
 
 // numbers are the doubles of a column.
 type numbers struct {
-	present Set       // which rows have one; nil: all
-	floats  []float64 // as they are; nil: as integers
-	ints    packed    // (base + i) / divisor
+	present Set    // which rows have one; nil: all
+	floats  []byte // as they are, 8 bytes each in little-endian order; nil: as integers
+	ints    packed // (base + i) / divisor
 	base    int64
 	divisor float64
 }
@@ -107,7 +111,7 @@ type numbers struct {
 // at returns the number of a row, of one without a number any.
 func (x *numbers) at(row int) float64 {
 	if x.floats != nil {
-		return x.floats[row]
+		return floatAt(x.floats, row)
 	}
 	return float64(x.base+int64(x.ints.at(row))) / x.divisor
 }
@@ -115,7 +119,10 @@ func (x *numbers) at(row int) float64 {
 // read fills values with the numbers from row first on.
 func (x *numbers) read(first int, values []float64) {
 	if x.floats != nil {
-		copy(values, x.floats[first:])
+		raw := x.floats[8*first:]
+		for i := range values {
+			values[i] = floatAt(raw, i)
+		}
 		return
 	}
 	var buffer [1024]uint32
@@ -134,6 +141,10 @@ func (x *numbers) read(first int, values []float64) {
 		}
 		values, first = values[n:], first+n
 	}
+}
+
+func floatAt(raw []byte, i int) float64 {
+	return math.Float64frombits(binary.LittleEndian.Uint64(raw[8*i:]))
 }
 
 // packed is a list of integers below 2^32 of one width.

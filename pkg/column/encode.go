@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -57,9 +58,7 @@ func (c *Column) Encode() []byte {
 		raw = append(raw, c.codes.raw...)
 	case x.floats != nil:
 		raw = appendSet(append(raw, kindFloats), x.present)
-		for _, v := range x.floats {
-			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
-		}
+		raw = append(raw, x.floats...)
 	default:
 		raw = appendSet(append(raw, kindInts), x.present)
 		raw = binary.AppendVarint(raw, x.base)
@@ -129,11 +128,7 @@ func Decode(data []byte) (*Column, error) {
 	case kindInts, kindFloats:
 		c.numbers = &numbers{present: r.set(c.n)}
 		if kind == kindFloats {
-			values := r.bytes(8 * c.n)
-			c.numbers.floats = make([]float64, len(values)/8)
-			for i := range c.numbers.floats {
-				c.numbers.floats[i] = math.Float64frombits(binary.LittleEndian.Uint64(values[8*i:]))
-			}
+			c.numbers.floats = r.bytes(8 * c.n)
 		} else {
 			c.numbers.base, c.numbers.divisor = r.varint(), math.Float64frombits(r.uint64())
 			c.numbers.ints = r.packed(int(r.byte()), c.n)
@@ -150,8 +145,11 @@ func Decode(data []byte) (*Column, error) {
 
 // exceeds reports whether one of n integers is not below a bound.
 func (p *packed) exceeds(bound uint32, n int) bool {
-	for i := range n {
-		if p.at(i) >= bound {
+	var buffer [1024]uint32
+	for first := 0; first < n; first += len(buffer) {
+		piece := buffer[:min(len(buffer), n-first)]
+		p.read(first, piece)
+		if slices.Max(piece) >= bound {
 			return true
 		}
 	}

@@ -1,6 +1,9 @@
 package column
 
-import "math/bits"
+import (
+	"iter"
+	"math/bits"
+)
 
 // Set is a set of rows, a bit each. Rows beyond those that it was made for must not be asked for.
 type Set []uint64
@@ -71,6 +74,19 @@ func (s Set) Empty() bool {
 		}
 	}
 	return true
+}
+
+// All returns the rows in order.
+func (s Set) All() iter.Seq[int] {
+	return func(yield func(row int) bool) {
+		for i, w := range s {
+			for ; w != 0; w &= w - 1 {
+				if !yield(i*64 + bits.TrailingZeros64(w)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Each calls f with the rows in order until it returns false.

@@ -2,7 +2,8 @@ package query
 
 import (
 	"fmt"
-	"math"
+	"slices"
+	"sync"
 
 	"github.com/spangrove/spangrove/pkg/column"
 )
@@ -57,6 +58,88 @@ type blockCell struct {
 // denseCells is how many cells of units and groups of one block stand in an array; more are looked up in a map.
 const denseCells = 1 << 16
 
+// SharedBlock is a block over which several charts are summed up: the values of a field are read once, whatever number of charts are of it.
+// One goroutine at a time may use it.
+type SharedBlock struct {
+	Block
+	units   map[unitSize][]int64
+	texts   map[string]BlockTexts
+	numbers map[string]*BlockNumbers
+	spare   *spare
+}
+
+// unitSize tells units of time apart.
+type unitSize struct{ size, origin float64 }
+
+// Share returns a block to be summed up by several charts, before Release.
+func Share(b Block) *SharedBlock {
+	return &SharedBlock{b, map[unitSize][]int64{}, map[string]BlockTexts{}, map[string]*BlockNumbers{}, spares.Get().(*spare)}
+}
+
+// Release gives back the memory that the block's values were read into. The sums that were made keep none of it.
+func (b *SharedBlock) Release() {
+	b.spare.floats.release()
+	b.spare.codes.release()
+	b.spare.units.release()
+	spares.Put(b.spare)
+	b.spare = nil
+}
+
+// spare is memory for the values of a block, half a megabyte for each field, which one block after another is read into.
+type spare struct {
+	floats spareLists[float64]
+	codes  spareLists[uint32]
+	units  spareLists[int64]
+}
+
+var spares = sync.Pool{New: func() any { return &spare{} }}
+
+type spareLists[T any] struct{ free, taken [][]T }
+
+// take returns a list of n values, which may be any.
+func (s *spareLists[T]) take(n int) []T {
+	var list []T
+	if last := len(s.free) - 1; last >= 0 {
+		list, s.free = s.free[last], s.free[:last]
+	}
+	list = slices.Grow(list[:0], n)[:n]
+	s.taken = append(s.taken, list)
+	return list
+}
+
+func (s *spareLists[T]) release() { s.free, s.taken = append(s.free, s.taken...), s.taken[:0] }
+
+// floatsFor returns a number for each event of a block, any.
+func floatsFor(b Block) []float64 {
+	if shared, ok := b.(*SharedBlock); ok {
+		return shared.spare.floats.take(b.Len())
+	}
+	return make([]float64, b.Len())
+}
+
+// codesFor returns a code for each event of a block, 0.
+func codesFor(b Block) []uint32 {
+	shared, ok := b.(*SharedBlock)
+	if !ok {
+		return make([]uint32, b.Len())
+	}
+	codes := shared.spare.codes.take(b.Len())
+	clear(codes)
+	return codes
+}
+
+// made returns what is kept under a key, or else what work returns, which is kept then.
+func made[K comparable, V any](kept map[K]V, k K, work func() (V, error)) (V, error) {
+	if v, ok := kept[k]; ok {
+		return v, nil
+	}
+	v, err := work()
+	if err == nil {
+		kept[k] = v
+	}
+	return v, err
+}
+
 // SumBlock sums up the events of a block that a search has found. It changes nothing of a, so that several blocks may be summed up at once.
 func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
 	sums := &BlockSums{Maybe: found.Maybe}
@@ -79,7 +162,7 @@ func (s *BlockSums) add(a *ChartSums, b Block, match column.Set) (err error) {
 	}
 	groups := BlockTexts{Texts: []*string{nil}}
 	if a.chart.Group != nil {
-		if groups, err = a.chart.Group.TextsOf(b); err != nil {
+		if groups, err = a.textsOf(b); err != nil {
 			return err
 		}
 		s.leaveOut(match, groups.Maybe)
@@ -129,15 +212,34 @@ func (a *ChartSums) leaveOutRestored(b Block, found Decided) error {
 	return nil
 }
 
-// leaveOut moves events from those that match to those that must be read.
+// leaveOut moves those of events that match to those that must be read.
 func (s *BlockSums) leaveOut(match, maybe column.Set) {
-	maybe.And(match)
-	match.AndNot(maybe)
-	s.Maybe.Or(maybe)
+	for i, rows := range maybe {
+		rows &= match[i]
+		match[i] &^= rows
+		s.Maybe[i] |= rows
+	}
 }
 
-// numbersOf returns the numbers with which events enter, as number does.
+// textsOf returns the texts by which events are split. They must not be changed.
+func (a *ChartSums) textsOf(b Block) (BlockTexts, error) {
+	shared, ok := b.(*SharedBlock)
+	if !ok {
+		return a.chart.Group.TextsOf(b)
+	}
+	return made(shared.texts, a.groupKey(), func() (BlockTexts, error) { return a.chart.Group.TextsOf(b) })
+}
+
+// numbersOf returns the numbers with which events enter, as number does. They must not be changed.
 func (a *ChartSums) numbersOf(b Block) (*BlockNumbers, error) {
+	shared, ok := b.(*SharedBlock)
+	if !ok {
+		return a.readNumbers(b)
+	}
+	return made(shared.numbers, fmt.Sprint(a.plan.totals, a.plan.metric.key()), func() (*BlockNumbers, error) { return a.readNumbers(b) })
+}
+
+func (a *ChartSums) readNumbers(b Block) (*BlockNumbers, error) {
 	x, err := a.plan.metric.NumbersOf(b)
 	if err != nil {
 		return nil, err
@@ -159,16 +261,23 @@ func (a *ChartSums) numbersOf(b Block) (*BlockNumbers, error) {
 	return &x, nil
 }
 
-// unitsOf returns the units of the events' starts; nil if all are in one.
+// unitsOf returns the units of the events' starts; nil if all are in one. They must not be changed.
 func (a *ChartSums) unitsOf(b Block, from, to int64) ([]int64, error) {
 	if from == to {
 		return nil, nil
 	}
+	shared, ok := b.(*SharedBlock)
+	if !ok {
+		return a.readUnits(b, make([]int64, b.Len()))
+	}
+	return made(shared.units, unitSize{a.plan.size, a.plan.origin}, func() ([]int64, error) { return a.readUnits(b, shared.spare.units.take(b.Len())) })
+}
+
+func (a *ChartSums) readUnits(b Block, units []int64) ([]int64, error) {
 	starts, err := b.Column("start_time")
 	if err != nil {
 		return nil, err
 	}
-	units := make([]int64, b.Len())
 	starts.Numbers(func(first int, values []float64, _ column.Set) {
 		for i, f := range values {
 			units[first+i] = a.plan.unitOf(f)
@@ -186,7 +295,10 @@ func (s *BlockSums) fill(a *ChartSums, match column.Set, units []int64, from, to
 	}
 	sparse := map[int64]int32{}
 	var entered []int32 // by event that entered: its cell
-	match.Each(func(row int) bool {
+	if a.keep {
+		entered = make([]int32, 0, match.Count())
+	}
+	for row := range match.All() {
 		unit, code := from, int64(0)
 		if units != nil {
 			unit = units[row]
@@ -216,10 +328,9 @@ func (s *BlockSums) fill(a *ChartSums, match column.Set, units []int64, from, to
 		case a.keep:
 			entered = append(entered, place-1)
 		case numbers != nil:
-			a.enter(x, numbers.Values[row])
+			x.join(a.how, a.how.bounded(numbers.Values[row]))
 		}
-		return true
-	})
+	}
 	if a.keep {
 		s.keepValues(match, entered, numbers.Values)
 	}
@@ -233,20 +344,11 @@ func (s *BlockSums) keepValues(match column.Set, entered []int32, values []float
 		s.cells[i].values, all = all[:0:n], all[n:]
 	}
 	i := 0
-	match.Each(func(row int) bool {
+	for row := range match.All() {
 		x := &s.cells[entered[i]]
 		x.values = append(x.values, values[row])
 		i++
-		return true
-	})
-}
-
-// enter puts an event's number to a cell's.
-func (a *ChartSums) enter(x *chartCell, f float64) {
-	if how := a.chart.Aggregation; how == Sum || how == Average {
-		f = math.Min(math.Max(f, -MaxSummed), MaxSummed)
 	}
-	x.join(a.chart.Aggregation, f)
 }
 
 // AddBlock adds the sums of a block.
@@ -261,13 +363,11 @@ func (a *ChartSums) AddBlock(s *BlockSums) error {
 		if err := a.keepMore(len(cell.values)); err != nil {
 			return err
 		}
-		if x.values == nil {
-			x.values = cell.values // with no room behind it
-		} else {
-			x.values = append(x.values, cell.values...)
+		if len(cell.values) > 0 {
+			x.blocks = append(x.blocks, cell.values)
 		}
 		if cell.has {
-			x.join(a.chart.Aggregation, cell.value)
+			x.join(a.how, cell.value)
 		}
 	}
 	return nil

@@ -61,7 +61,7 @@ func (a *ChartSums) Finished() map[int64][]BucketPoint {
 		if a.single[k.start] || a.restored[k.start] {
 			continue
 		}
-		value := quantile(x.values, q)
+		value := quantile(x.all(), q)
 		x.finished = &value
 		p := BucketPoint{Count: x.n, Value: value}
 		if !k.null {

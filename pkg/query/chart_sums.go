@@ -28,6 +28,7 @@ type ChartSums struct {
 	plan   *ChartPlan
 	only   map[string]bool // groups to keep apart; nil: all
 	keep   bool            // values are needed one by one
+	how    joining
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
 	cells  map[chartCellKey]*chartCell
 	kept   int  // values kept
@@ -54,8 +55,9 @@ type chartCell struct {
 	n     int64
 	value float64 // sum, least or greatest
 	has   bool    // value is of something
-	// The values one by one, for percentiles.
+	// The values one by one, for percentiles: those of events that were added one by one, and of blocks.
 	values []float64
+	blocks [][]float64
 	// The percentile, if it is known.
 	finished *float64
 }
@@ -69,8 +71,15 @@ func NewChartSums(c *Chart, plan *ChartPlan, only map[string]bool) *ChartSums {
 			only[g] = true
 		}
 	}
+	how := addUp
+	switch c.Aggregation {
+	case Min:
+		how = keepLeast
+	case Max:
+		how = keepGreatest
+	}
 	return &ChartSums{
-		chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{},
+		chart: c, plan: plan, only: only, keep: keep, how: how, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{},
 		single: map[int64]bool{}, restored: map[int64]bool{},
 	}
 }
@@ -100,8 +109,8 @@ func (a *ChartSums) AddEvent(e *event.Event) error {
 		if !ok {
 			return nil
 		}
-		if how := a.chart.Aggregation; how == Sum || how == Average {
-			f = min(max(f, -MaxSummed), MaxSummed)
+		if !a.keep {
+			f = a.how.bounded(f)
 		}
 		value = &f
 	}
@@ -132,7 +141,7 @@ func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error
 		x.values = append(x.values, *value)
 		return a.keepMore(1)
 	}
-	x.join(a.chart.Aggregation, *value)
+	x.join(a.how, *value)
 	return nil
 }
 
@@ -175,18 +184,43 @@ func (a *ChartSums) keepMore(n int) error {
 	return nil
 }
 
+// joining is how a cell's values become one as they come.
+type joining int
+
+const (
+	addUp joining = iota
+	keepLeast
+	keepGreatest
+)
+
+// bounded returns the number with which an event enters: one that can be added up.
+func (how joining) bounded(v float64) float64 {
+	if how == addUp {
+		return min(max(v, -MaxSummed), MaxSummed)
+	}
+	return v
+}
+
 // join puts a value to the cell's.
-func (x *chartCell) join(how Aggregation, v float64) {
+func (x *chartCell) join(how joining, v float64) {
 	switch {
 	case !x.has:
 		x.value, x.has = v, true
-	case how == Min:
-		x.value = min(x.value, v)
-	case how == Max:
-		x.value = max(x.value, v)
-	default:
+	case how == addUp:
 		x.value += v
+	case how == keepLeast:
+		x.value = min(x.value, v)
+	default:
+		x.value = max(x.value, v)
 	}
+}
+
+// all returns the cell's values one by one, which the caller may put in another order.
+func (x *chartCell) all() []float64 {
+	if len(x.blocks) > 0 {
+		x.values, x.blocks = slices.Concat(append(x.blocks, x.values)...), nil
+	}
+	return x.values
 }
 
 // tooMany is the error of a chart with too many points.
@@ -242,9 +276,9 @@ func (a *ChartSums) limitGroups() {
 		delete(a.cells, k)
 		if y := a.cells[to]; y != nil {
 			x.n += y.n
-			x.values = append(x.values, y.values...)
+			x.values, x.blocks = append(x.values, y.values...), append(x.blocks, y.blocks...)
 			if y.has {
-				x.join(a.chart.Aggregation, y.value)
+				x.join(a.how, y.value)
 			}
 		}
 		a.cells[to] = x
@@ -339,7 +373,7 @@ func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 	case x.finished != nil:
 		p.Value = finite(*x.finished)
 	case isQuantile:
-		p.Value = finite(quantile(x.values, q))
+		p.Value = finite(quantile(x.all(), q))
 	case a.chart.Aggregation == Count:
 		p.Value = finite(float64(x.n))
 	case a.chart.Aggregation == Average:

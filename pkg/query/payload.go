@@ -6,7 +6,24 @@ package query
 func NeedPayload(fs []Filter) bool {
 	for i := range fs {
 		for _, c := range fs[i].conds() {
-			if c.root.kind == kindPayload || c.root.kind == kindAllText || cold(c.name, c.path) {
+			if c.needPayload() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *cond) needPayload() bool {
+	return c.root.kind == kindPayload || c.root.kind == kindAllText || cold(c.name, c.path)
+}
+
+// LookInPayloads reports whether filters look for what columns do not have: texts of inputs and outputs, or anywhere. Where words do not
+// lead to the events, payloads must be read to decide them.
+func LookInPayloads(fs []Filter) bool {
+	for i := range fs {
+		for _, c := range fs[i].conds() {
+			if c.needPayload() && !c.memberInColumns() {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -99,7 +100,7 @@ func (s *Store) sumTogether(ctx context.Context, projectID int64, charts []*quer
 	answers := make([]*query.ChartAnswer, len(charts))
 	var at []int
 	for i, c := range charts {
-		if c == nil || c.RunID != "" || c.InRuns || query.NeedPayload(c.Filters) || c.NeedPayload() {
+		if c == nil || c.RunID != "" || c.InRuns || query.LookInPayloads(c.Filters) {
 			continue
 		}
 		ok, err := s.usesSegments(ctx, projectID, c.Filters, true, c.InColumns())
@@ -144,7 +145,8 @@ func (v *segmentView) sumCharts(ctx context.Context, list []*chartSum) error {
 	// Rows that are in no segment, or have changed, are read once for all of the charts, each of which has filters of its own. Percentiles
 	// need them first: points of their buckets are not known.
 	within := query.Search{From: list[0].c.From, To: list[0].c.To}
-	err := v.eachLoose(ctx, &within, false, func(l *looseEvent) error {
+	needPayload := slices.ContainsFunc(list, func(x *chartSum) bool { return x.c.NeedPayload() || query.NeedPayload(x.c.Filters) })
+	err := v.eachLoose(ctx, &within, needPayload, func(l *looseEvent) error {
 		for _, x := range list {
 			if x.matches(l) {
 				x.failed = x.sums.AddEvent(l.event) != nil
@@ -166,13 +168,14 @@ func (v *segmentView) sumCharts(ctx context.Context, list []*chartSum) error {
 		}
 	}
 	err = eachSegment(ctx, v, look, func(b *segment.Block) ([]*query.BlockSums, error) {
-		sums := make([]*query.BlockSums, len(list))
+		sums, shared := make([]*query.BlockSums, len(list)), query.Share(b)
+		defer shared.Release()
 		for i, x := range list {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			var err error
-			if sums[i], err = x.sumBlock(v, b); err != nil {
+			if sums[i], err = x.sumBlock(v, b, shared); err != nil {
 				return nil, err
 			}
 		}
@@ -218,19 +221,19 @@ func (x *chartSum) begin(v *segmentView) {
 	}
 }
 
-// sumBlock sums up the events of a segment; nil if the chart does not look at it. It changes nothing of x.
-func (x *chartSum) sumBlock(v *segmentView, b *segment.Block) (*query.BlockSums, error) {
+// sumBlock sums up the events of a segment, which is shared with other charts; nil if the chart does not look at it. It changes nothing of x.
+func (x *chartSum) sumBlock(v *segmentView, b *segment.Block, shared query.Block) (*query.BlockSums, error) {
 	switch {
 	case x.failed || x.looks != nil && !x.looks[b.ID]:
 		return nil, nil
 	case x.known == nil:
-		return answerOf(v, b, &x.c.Search, x.question, func(found query.Decided) (*query.BlockSums, error) { return x.sums.SumBlock(b, found) })
+		return answerOf(v, b, &x.c.Search, x.question, func(found query.Decided) (*query.BlockSums, error) { return x.sums.SumBlock(shared, found) })
 	}
 	d, err := v.match(b, &x.c.Search)
 	if err != nil {
 		return nil, err
 	}
-	return x.sums.SumBlock(b, d)
+	return x.sums.SumBlock(shared, d)
 }
 
 // addBlock adds what was summed up of a segment. A chart that is too large fails alone.
@@ -258,7 +261,7 @@ func (x *chartSum) finish(ctx context.Context, v *segmentView) error {
 		return nil
 	}
 	add := func(l *looseEvent) error { return x.sums.AddEvent(l.event) }
-	if err := newLooseReader(v, &x.c.Search, false, add).readKeys(ctx, x.keys); err != nil {
+	if err := newLooseReader(v, &x.c.Search, x.c.NeedPayload(), add).readKeys(ctx, x.keys); err != nil {
 		return err
 	}
 	if x.known != nil {
