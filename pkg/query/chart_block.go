@@ -351,6 +351,9 @@ func (s *BlockSums) keepValues(match column.Set, entered []int32, values []float
 	}
 }
 
+// smallBlock is below how many values of a block a cell copies them: a list of its own would take more.
+const smallBlock = 32
+
 // AddBlock adds the sums of a block.
 func (a *ChartSums) AddBlock(s *BlockSums) error {
 	for i := range s.cells {
@@ -363,7 +366,9 @@ func (a *ChartSums) AddBlock(s *BlockSums) error {
 		if err := a.keepMore(len(cell.values)); err != nil {
 			return err
 		}
-		if len(cell.values) > 0 {
+		if len(cell.values) < smallBlock {
+			x.values = append(x.values, cell.values...)
+		} else {
 			x.blocks = append(x.blocks, cell.values)
 		}
 		if cell.has {
