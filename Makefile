@@ -24,26 +24,23 @@ test: ## all tests that need nothing but Go
 test-postgres: ## the same on a throw-away PostgreSQL as well
 	e2e/with-postgres.sh go test ./...
 
+sdk: build ## what the end-to-end tests need: the published SDKs, and the interpreter of Python evaluators
+	e2e/sdk/install.sh $(SDK)
+	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
+
 race: ## all tests with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false ./...
 
-e2e: build ## the real binary on both databases: kills, samples, SDKs, README
-	e2e/sdk/install.sh $(SDK)
-	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
+e2e: sdk ## the real binary on both databases: kills, samples, SDKs, README
 	$(E2E) go test -count=1 -timeout 90m -v ./e2e/...
 
-sdk-test: build ## only the published SDKs, on both databases
-	e2e/sdk/install.sh $(SDK)
-	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
+sdk-test: sdk ## only the published SDKs, on both databases
 	$(E2E) go test -count=1 -timeout 90m -v -run 'SDK|Readme|Instrumentations|HoneyHiveSuite' ./e2e
 
-api-test: build ## requests made up from openapi.yaml, on both databases
-	e2e/sdk/install.sh $(SDK)
+api-test: sdk ## requests made up from openapi.yaml, on both databases
 	$(E2E) go test -count=1 -timeout 90m -v -run 'Schemathesis|Scenarios' ./e2e
 
-web-test: build ## the pages in a browser (Chromium), on both databases
-	e2e/sdk/install.sh $(SDK)
-	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
+web-test: sdk ## the pages in a browser (Chromium), on both databases
 	$(E2E) go test -count=1 -timeout 90m -v -run '^TestWeb' ./e2e
 
 packages-test: export RELEASE_FLAGS += -dirty
@@ -96,7 +93,7 @@ check-all: ## what CI runs and what it has no time for, target by target; goes o
 long-test: export SPANGROVE_E2E_MOVE = 2000000
 long-test: export SPANGROVE_E2E_EDGE_SPANS = 100000
 long-test: export SPANGROVE_E2E_FLEET = 5m
-long-test: build ## a move of 2,000,000 events, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed
+long-test: sdk ## a move of 2,000,000 events, 100,000 spans through the edge, five minutes of two servers on one PostgreSQL that are killed
 	$(E2E) go test -count=1 -timeout 90m -v -run '^(TestMove|TestEdge|TestFleet)$$' ./e2e
 
 web-all: export SPANGROVE_WEB_DATAPOINTS = 10000
@@ -118,4 +115,4 @@ race-all: ## the whole store with the race detector: SQLite itself too, behind a
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build release packages-test test test-postgres race e2e sdk-test api-test web-test upgrade-test deploy-test pictures lint fuzz bench bench-scale generate check check-all long-test web-all hostile-test examined-test segments-test race-all clean
+.PHONY: help build sdk release packages-test test test-postgres race e2e sdk-test api-test web-test upgrade-test deploy-test pictures lint fuzz bench bench-scale generate check check-all long-test web-all hostile-test examined-test segments-test race-all clean
