@@ -2,8 +2,6 @@ package query
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/spangrove/spangrove/pkg/column"
 )
@@ -65,67 +63,14 @@ type SharedBlock struct {
 	units   map[unitSize][]int64
 	texts   map[string]BlockTexts
 	numbers map[string]*BlockNumbers
-	spare   *spare
 }
 
 // unitSize tells units of time apart.
 type unitSize struct{ size, origin float64 }
 
-// Share returns a block to be summed up by several charts, before Release.
+// Share returns a block to be summed up.
 func Share(b Block) *SharedBlock {
-	return &SharedBlock{b, map[unitSize][]int64{}, map[string]BlockTexts{}, map[string]*BlockNumbers{}, spares.Get().(*spare)}
-}
-
-// Release gives back the memory that the block's values were read into. The sums that were made keep none of it.
-func (b *SharedBlock) Release() {
-	b.spare.floats.release()
-	b.spare.codes.release()
-	b.spare.units.release()
-	spares.Put(b.spare)
-	b.spare = nil
-}
-
-// spare is memory for the values of a block, half a megabyte for each field, which one block after another is read into.
-type spare struct {
-	floats spareLists[float64]
-	codes  spareLists[uint32]
-	units  spareLists[int64]
-}
-
-var spares = sync.Pool{New: func() any { return &spare{} }}
-
-type spareLists[T any] struct{ free, taken [][]T }
-
-// take returns a list of n values, which may be any.
-func (s *spareLists[T]) take(n int) []T {
-	var list []T
-	if last := len(s.free) - 1; last >= 0 {
-		list, s.free = s.free[last], s.free[:last]
-	}
-	list = slices.Grow(list[:0], n)[:n]
-	s.taken = append(s.taken, list)
-	return list
-}
-
-func (s *spareLists[T]) release() { s.free, s.taken = append(s.free, s.taken...), s.taken[:0] }
-
-// floatsFor returns a number for each event of a block, any.
-func floatsFor(b Block) []float64 {
-	if shared, ok := b.(*SharedBlock); ok {
-		return shared.spare.floats.take(b.Len())
-	}
-	return make([]float64, b.Len())
-}
-
-// codesFor returns a code for each event of a block, 0.
-func codesFor(b Block) []uint32 {
-	shared, ok := b.(*SharedBlock)
-	if !ok {
-		return make([]uint32, b.Len())
-	}
-	codes := shared.spare.codes.take(b.Len())
-	clear(codes)
-	return codes
+	return &SharedBlock{b, map[unitSize][]int64{}, map[string]BlockTexts{}, map[string]*BlockNumbers{}}
 }
 
 // made returns what is kept under a key, or else what work returns, which is kept then.
@@ -141,7 +86,7 @@ func made[K comparable, V any](kept map[K]V, k K, work func() (V, error)) (V, er
 }
 
 // SumBlock sums up the events of a block that a search has found. It changes nothing of a, so that several blocks may be summed up at once.
-func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
+func (a *ChartSums) SumBlock(b *SharedBlock, found Decided) (*BlockSums, error) {
 	sums := &BlockSums{Maybe: found.Maybe}
 	if err := a.leaveOutRestored(b, found); err != nil {
 		return nil, err
@@ -156,7 +101,7 @@ func (a *ChartSums) SumBlock(b Block, found Decided) (*BlockSums, error) {
 }
 
 // add sums up the events of a block that match.
-func (s *BlockSums) add(a *ChartSums, b Block, match column.Set) (err error) {
+func (s *BlockSums) add(a *ChartSums, b *SharedBlock, match column.Set) (err error) {
 	if match.Empty() {
 		return nil
 	}
@@ -192,7 +137,7 @@ func (s *BlockSums) add(a *ChartSums, b Block, match column.Set) (err error) {
 }
 
 // leaveOutRestored leaves out the events of buckets whose points are known.
-func (a *ChartSums) leaveOutRestored(b Block, found Decided) error {
+func (a *ChartSums) leaveOutRestored(b *SharedBlock, found Decided) error {
 	first, last := b.Times()
 	from, to := a.plan.unitOf(first), a.plan.unitOf(last)
 	known := a.restoredUnits(from, to)
@@ -222,21 +167,13 @@ func (s *BlockSums) leaveOut(match, maybe column.Set) {
 }
 
 // textsOf returns the texts by which events are split. They must not be changed.
-func (a *ChartSums) textsOf(b Block) (BlockTexts, error) {
-	shared, ok := b.(*SharedBlock)
-	if !ok {
-		return a.chart.Group.TextsOf(b)
-	}
-	return made(shared.texts, a.groupKey(), func() (BlockTexts, error) { return a.chart.Group.TextsOf(b) })
+func (a *ChartSums) textsOf(b *SharedBlock) (BlockTexts, error) {
+	return made(b.texts, a.groupKey(), func() (BlockTexts, error) { return a.chart.Group.TextsOf(b) })
 }
 
 // numbersOf returns the numbers with which events enter, as number does. They must not be changed.
-func (a *ChartSums) numbersOf(b Block) (*BlockNumbers, error) {
-	shared, ok := b.(*SharedBlock)
-	if !ok {
-		return a.readNumbers(b)
-	}
-	return made(shared.numbers, fmt.Sprint(a.plan.totals, a.plan.metric.key()), func() (*BlockNumbers, error) { return a.readNumbers(b) })
+func (a *ChartSums) numbersOf(b *SharedBlock) (*BlockNumbers, error) {
+	return made(b.numbers, fmt.Sprint(a.plan.totals, a.plan.metric.key()), func() (*BlockNumbers, error) { return a.readNumbers(b) })
 }
 
 func (a *ChartSums) readNumbers(b Block) (*BlockNumbers, error) {
@@ -262,22 +199,19 @@ func (a *ChartSums) readNumbers(b Block) (*BlockNumbers, error) {
 }
 
 // unitsOf returns the units of the events' starts; nil if all are in one. They must not be changed.
-func (a *ChartSums) unitsOf(b Block, from, to int64) ([]int64, error) {
+func (a *ChartSums) unitsOf(b *SharedBlock, from, to int64) ([]int64, error) {
 	if from == to {
 		return nil, nil
 	}
-	shared, ok := b.(*SharedBlock)
-	if !ok {
-		return a.readUnits(b, make([]int64, b.Len()))
-	}
-	return made(shared.units, unitSize{a.plan.size, a.plan.origin}, func() ([]int64, error) { return a.readUnits(b, shared.spare.units.take(b.Len())) })
+	return made(b.units, unitSize{a.plan.size, a.plan.origin}, func() ([]int64, error) { return a.readUnits(b) })
 }
 
-func (a *ChartSums) readUnits(b Block, units []int64) ([]int64, error) {
+func (a *ChartSums) readUnits(b Block) ([]int64, error) {
 	starts, err := b.Column("start_time")
 	if err != nil {
 		return nil, err
 	}
+	units := make([]int64, b.Len())
 	starts.Numbers(func(first int, values []float64, _ column.Set) {
 		for i, f := range values {
 			units[first+i] = a.plan.unitOf(f)

@@ -28,7 +28,7 @@ type ChartSums struct {
 	plan   *ChartPlan
 	only   map[string]bool // groups to keep apart; nil: all
 	keep   bool            // values are needed one by one
-	how    joining
+	how    joining         // of the values that are not kept
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
 	cells  map[chartCellKey]*chartCell
 	kept   int  // values kept

@@ -31,7 +31,7 @@ func (r FieldReader) TextsOf(b Block) (t BlockTexts, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.Codes = codesFor(b)
+	t.Codes = make([]uint32, b.Len())
 	switch {
 	case v.unknown:
 		t.Maybe.Fill(b.Len())
@@ -100,10 +100,10 @@ type BlockNumbers struct {
 	Maybe   column.Set
 }
 
-// NumbersOf returns the numbers of a field that is InColumns, as Number gives them. Of events that have none there is any.
+// NumbersOf returns the numbers of a field that is InColumns, as Number gives them.
 func (r FieldReader) NumbersOf(b Block) (BlockNumbers, error) {
 	n := b.Len()
-	x := BlockNumbers{floatsFor(b), column.NewSet(n), column.NewSet(n)}
+	x := BlockNumbers{make([]float64, n), column.NewSet(n), column.NewSet(n)}
 	v, err := r.c.valuesIn(b)
 	if err != nil {
 		return x, err

@@ -11,14 +11,7 @@ import (
 
 // InColumns reports whether all filters can be decided on a Block.
 func InColumns(fs []Filter) bool {
-	for i := range fs {
-		for _, c := range fs[i].conds() {
-			if !c.inColumns() {
-				return false
-			}
-		}
-	}
-	return true
+	return !anyCond(fs, func(c *cond) bool { return !c.inColumns() })
 }
 
 // inColumns reports whether the condition's field is in columns, or an index of words leads to it, and nothing better than they does: the

@@ -49,12 +49,10 @@ func byNoEvaluator() Filter { return isText("source", "is not", evaluation.Sourc
 // OmitEvaluators adds to filters that no evaluator sent the events, unless they are about
 // sources, or ask for events or sessions by their ids.
 func OmitEvaluators(filters []Filter) []Filter {
-	asks := func(f Filter) bool {
-		return slices.ContainsFunc(f.conds(), func(c *cond) bool {
-			return slices.Contains([]string{"source", "event_id", "session_id", "parent_id"}, c.name)
-		})
+	asks := func(c *cond) bool {
+		return slices.Contains([]string{"source", "event_id", "session_id", "parent_id"}, c.name)
 	}
-	if slices.ContainsFunc(filters, asks) {
+	if anyCond(filters, asks) {
 		return filters
 	}
 	return append(slices.Clone(filters), byNoEvaluator())

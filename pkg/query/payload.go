@@ -1,34 +1,25 @@
 package query
 
+import "slices"
+
 // NeedPayload reports whether Match needs more of an event than its head row holds: inputs,
 // outputs, config or cold metadata. Reading a payload means decompressing it, so the store asks first. Fields that
 // went to the payload for their size are in Plan.Reads.
-func NeedPayload(fs []Filter) bool {
-	for i := range fs {
-		for _, c := range fs[i].conds() {
-			if c.needPayload() {
-				return true
-			}
-		}
-	}
-	return false
+func NeedPayload(fs []Filter) bool { return anyCond(fs, (*cond).needPayload) }
+
+// LookInPayloads reports whether filters look for what columns do not have: texts of inputs and outputs, or anywhere. Where words do not
+// lead to the events, payloads must be read to decide them.
+func LookInPayloads(fs []Filter) bool {
+	return anyCond(fs, func(c *cond) bool { return c.needPayload() && !c.memberInColumns() })
 }
 
 func (c *cond) needPayload() bool {
 	return c.root.kind == kindPayload || c.root.kind == kindAllText || cold(c.name, c.path)
 }
 
-// LookInPayloads reports whether filters look for what columns do not have: texts of inputs and outputs, or anywhere. Where words do not
-// lead to the events, payloads must be read to decide them.
-func LookInPayloads(fs []Filter) bool {
-	for i := range fs {
-		for _, c := range fs[i].conds() {
-			if c.needPayload() && !c.memberInColumns() {
-				return true
-			}
-		}
-	}
-	return false
+// anyCond reports whether a condition of the filters, or of one of their alternatives, is so.
+func anyCond(fs []Filter, is func(c *cond) bool) bool {
+	return slices.ContainsFunc(fs, func(f Filter) bool { return slices.ContainsFunc(f.conds(), is) })
 }
 
 // Needle returns a text that the stored JSON of a matching event's payload must hold, for passing

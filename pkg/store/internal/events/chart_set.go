@@ -169,7 +169,6 @@ func (v *segmentView) sumCharts(ctx context.Context, list []*chartSum) error {
 	}
 	err = eachSegment(ctx, v, look, func(b *segment.Block) ([]*query.BlockSums, error) {
 		sums, shared := make([]*query.BlockSums, len(list)), query.Share(b)
-		defer shared.Release()
 		for i, x := range list {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -222,7 +221,7 @@ func (x *chartSum) begin(v *segmentView) {
 }
 
 // sumBlock sums up the events of a segment, which is shared with other charts; nil if the chart does not look at it. It changes nothing of x.
-func (x *chartSum) sumBlock(v *segmentView, b *segment.Block, shared query.Block) (*query.BlockSums, error) {
+func (x *chartSum) sumBlock(v *segmentView, b *segment.Block, shared *query.SharedBlock) (*query.BlockSums, error) {
 	switch {
 	case x.failed || x.looks != nil && !x.looks[b.ID]:
 		return nil, nil

@@ -26,7 +26,7 @@ func (s *Store) chartSegments(ctx context.Context, projectID int64, c *query.Cha
 		}
 		question := "chart " + sums.BlockKey()
 		err := eachSegment(ctx, v, v.segments, func(b *segment.Block) (*query.BlockSums, error) {
-			return answerOf(v, b, &c.Search, question, func(found query.Decided) (*query.BlockSums, error) { return sums.SumBlock(b, found) })
+			return answerOf(v, b, &c.Search, question, func(found query.Decided) (*query.BlockSums, error) { return sums.SumBlock(query.Share(b), found) })
 		}, func(b *segment.Block, x *query.BlockSums) (bool, error) {
 			if err := sums.AddBlock(x); err != nil {
 				return false, err

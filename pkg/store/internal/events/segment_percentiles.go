@@ -43,7 +43,7 @@ func (v *segmentView) sumPercentiles(ctx context.Context, c *query.Chart, sums *
 		if err != nil {
 			return nil, err
 		}
-		return sums.SumBlock(b, d)
+		return sums.SumBlock(query.Share(b), d)
 	}, func(b *segment.Block, x *query.BlockSums) (bool, error) {
 		if err := sums.AddBlock(x); err != nil {
 			return false, err
