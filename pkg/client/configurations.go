@@ -11,17 +11,19 @@ import (
 
 // Configuration is stored settings of a model or pipeline.
 type Configuration struct {
-	ID             string    `json:"id"`
-	Name           string    `json:"name"`
-	Type           string    `json:"type"` // LLM or pipeline
-	Provider       string    `json:"provider"`
-	Parameters     Object    `json:"parameters"`
-	Env            []string  `json:"env"` // dev, staging, prod
-	Tags           []string  `json:"tags"`
-	UserProperties Object    `json:"user_properties"`
-	Version        int64     `json:"version"`
-	CreatedAt      time.Time `json:"created_at"`
-	UpdatedAt      time.Time `json:"updated_at,omitzero"` // zero if it never changed
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Type       string   `json:"type"` // LLM or pipeline
+	Provider   string   `json:"provider"`
+	Parameters Object   `json:"parameters"`
+	Env        []string `json:"env"` // dev, staging, prod
+	// EnvVersions has the environments that stay at a version; all others get the current one.
+	EnvVersions    map[string]int64 `json:"env_versions"`
+	Tags           []string         `json:"tags"`
+	UserProperties Object           `json:"user_properties"`
+	Version        int64            `json:"version"`
+	CreatedAt      time.Time        `json:"created_at"`
+	UpdatedAt      time.Time        `json:"updated_at,omitzero"` // zero if it never changed
 }
 
 // ConfigurationInput is a configuration to be created, or changed: each field that is not empty
@@ -33,13 +35,17 @@ type ConfigurationInput struct {
 	// Parameters have the keys call_type (chat or completion) and model, and may have
 	// hyperparameters, responseFormat, selectedFunctions, functionCallParams, forceFunction and
 	// template. All other keys are kept as they are.
-	Parameters     Object   `json:"parameters,omitempty"`
-	Env            []string `json:"env,omitzero"`
-	Tags           []string `json:"tags,omitzero"`
-	UserProperties Object   `json:"user_properties,omitzero"`
+	Parameters Object   `json:"parameters,omitempty"`
+	Env        []string `json:"env,omitzero"`
+	// EnvVersions deploys to environments beside those that there are: to each the version, which it then stays at, or with 0 the
+	// current one of any time.
+	EnvVersions    map[string]int64 `json:"env_versions,omitempty"`
+	Tags           []string         `json:"tags,omitzero"`
+	UserProperties Object           `json:"user_properties,omitzero"`
 }
 
-// ConfigurationQuery chooses configurations, oldest first. What is empty does not count.
+// ConfigurationQuery chooses configurations, oldest first. What is empty does not count. With Env each is given at the version that
+// the first of the environments gets to which it is deployed.
 type ConfigurationQuery struct {
 	Name string   // exactly this name
 	Env  []string // deployed to one of these environments
@@ -82,12 +88,21 @@ func (s *ConfigurationService) Create(ctx context.Context, in ConfigurationInput
 
 // Get reads a configuration; version 0 is the current one.
 func (s *ConfigurationService) Get(ctx context.Context, id string, version int64) (*Configuration, error) {
-	v := url.Values{}
-	setInt(v, "version", version)
+	q := url.Values{}
+	setInt(q, "version", version)
+	return s.get(ctx, id, q)
+}
+
+// Deployed reads a configuration at the version that an environment gets.
+func (s *ConfigurationService) Deployed(ctx context.Context, id, env string) (*Configuration, error) {
+	return s.get(ctx, id, url.Values{"env": {env}})
+}
+
+func (s *ConfigurationService) get(ctx context.Context, id string, q url.Values) (*Configuration, error) {
 	var answer struct {
 		Configuration Configuration `json:"configuration"`
 	}
-	err := s.c.Call(ctx, Request{Method: http.MethodGet, Path: path("configurations", id), Query: v, Repeatable: true}, &answer)
+	err := s.c.Call(ctx, Request{Method: http.MethodGet, Path: path("configurations", id), Query: q, Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

@@ -421,8 +421,17 @@ func useConfigurations(t *testing.T, c *client.Client) {
 	equal(t, "in dev", []int{len(list.Items), list.Total}, []int{1, 1})
 	equal(t, "tagged", must(c.Configurations.List(ctx, client.ConfigurationQuery{Tags: []string{"x"}}))(t).Total, 1)
 	equal(t, "all", len(collect(t, c.Configurations.All(ctx, client.ConfigurationQuery{Page: client.Page{Limit: 1}}))), 2)
+	deployed := client.ConfigurationInput{Name: "prompt 2", EnvVersions: map[string]int64{"prod": 1, "dev": 0}}
+	equal(t, "deployed", must(c.Configurations.Update(ctx, id, deployed))(t), true)
+	equal(t, "versions by environment", must(c.Configurations.Get(ctx, id, 0))(t).EnvVersions, map[string]int64{"prod": 1})
+	equal(t, "of prod", must(c.Configurations.Deployed(ctx, id, "prod"))(t).Version, int64(1))
+	equal(t, "of dev", must(c.Configurations.Deployed(ctx, id, "dev"))(t).Version, int64(2))
+	inProd := must(c.Configurations.List(ctx, client.ConfigurationQuery{Name: "prompt 2", Env: []string{"prod"}}))(t)
+	equal(t, "listed for prod", inProd.Items[0].Version, int64(1))
+	_, err := c.Configurations.Deployed(ctx, id, "staging")
+	isGone(t, "what is not deployed", err)
 	check(t, c.Configurations.Delete(ctx, id))
-	_, err := c.Configurations.Get(ctx, id, 0)
+	_, err = c.Configurations.Get(ctx, id, 0)
 	isGone(t, "the configuration", err)
 }
 

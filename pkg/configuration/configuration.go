@@ -3,8 +3,11 @@
 package configuration
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -24,17 +27,19 @@ var Environments = []string{"dev", "staging", "prod"}
 
 // Configuration is one. ID, Version, Created and Updated are the store's to set.
 type Configuration struct {
-	ID             string
-	Name           string          `doc:"name"`
-	Provider       string          `doc:"provider"`
-	Type           string          `doc:"type"`       // LLM or pipeline
-	Parameters     json.RawMessage `doc:"parameters"` // an object, see checkParameters; unknown keys stay as they came
-	Env            []string        `doc:"env"`        // of Environments, in which it is active
-	Tags           []string        `doc:"tags"`
-	UserProperties json.RawMessage `doc:"user_properties,omitzero"` // an object, or nil
-	Version        int64           // from 1, one more with each change
-	Created        int64           // Unix milliseconds
-	Updated        int64           // of the last change, Unix milliseconds; 0: there was none
+	ID         string
+	Name       string          `doc:"name"`
+	Provider   string          `doc:"provider"`
+	Type       string          `doc:"type"`       // LLM or pipeline
+	Parameters json.RawMessage `doc:"parameters"` // an object, see checkParameters; unknown keys stay as they came
+	Env        []string        `doc:"env"`        // of Environments, to which it is deployed
+	// EnvVersions has the environments that stay at a version; all others of Env get the current one.
+	EnvVersions    map[string]int64 `doc:"env_versions,omitzero"`
+	Tags           []string         `doc:"tags"`
+	UserProperties json.RawMessage  `doc:"user_properties,omitzero"` // an object, or nil
+	Version        int64            // from 1, one more with each change
+	Created        int64            // Unix milliseconds
+	Updated        int64            // of the last change, Unix milliseconds; 0: there was none
 }
 
 var fields = rawjson.FieldsOf[Configuration]()
@@ -73,6 +78,17 @@ func (c *Configuration) Validate() error {
 			return fault.In(fmt.Sprintf("env[%d]", i), err)
 		}
 	}
+	for _, env := range slices.Sorted(maps.Keys(c.EnvVersions)) {
+		version := c.EnvVersions[env]
+		switch err := CheckEnvironment(env); {
+		case err != nil:
+			return fault.In("env_versions", err)
+		case !slices.Contains(c.Env, env):
+			return fault.InvalidField("env_versions."+env, "is not in env")
+		case version < 1 || version > c.Version:
+			return fault.InvalidField("env_versions."+env, "there is no version %d", version)
+		}
+	}
 	for i, tag := range c.Tags {
 		if tag == "" || utf8.RuneCountInString(tag) > MaxName {
 			return fault.InvalidField(fmt.Sprintf("tags[%d]", i), "must have 1 to %d characters", MaxName)
@@ -91,12 +107,15 @@ func CheckEnvironment(env string) error {
 
 // Update changes the fields that are set. Each replaces what was there, parameters as a whole.
 type Update struct {
-	ID             string
-	Name           *string         `doc:"name"`
-	Provider       *string         `doc:"provider"`
-	Type           *string         `doc:"type"`
-	Parameters     json.RawMessage `doc:"parameters"`
-	Env            []string        `doc:"env"`  // nil: not set
+	ID         string
+	Name       *string         `doc:"name"`
+	Provider   *string         `doc:"provider"`
+	Type       *string         `doc:"type"`
+	Parameters json.RawMessage `doc:"parameters"`
+	Env        []string        `doc:"env"` // nil: not set
+	// EnvVersions deploys to environments beside those that there are: to each the version, which it then stays at, or with 0 the current
+	// one of any time. An environment that Env takes away loses its version.
+	EnvVersions    map[string]int64
 	Tags           []string        `doc:"tags"` // nil: not set
 	UserProperties json.RawMessage `doc:"user_properties"`
 }
@@ -116,15 +135,58 @@ func (c *Configuration) Apply(u *Update) {
 	if u.Parameters != nil {
 		c.Parameters = withoutBlanks(u.Parameters)
 	}
-	if u.Env != nil {
-		c.Env = unique(u.Env)
-	}
+	c.deploy(u)
 	if u.Tags != nil {
 		c.Tags = unique(u.Tags)
 	}
 	if u.UserProperties != nil {
 		c.UserProperties = u.UserProperties
 	}
+}
+
+// deploy changes where a configuration is deployed by an update.
+func (c *Configuration) deploy(u *Update) {
+	versions := maps.Clone(c.EnvVersions)
+	if u.Env != nil {
+		c.Env = unique(u.Env)
+		maps.DeleteFunc(versions, func(env string, _ int64) bool { return !slices.Contains(c.Env, env) })
+	}
+	for _, env := range slices.Sorted(maps.Keys(u.EnvVersions)) {
+		if u.Env == nil && !slices.Contains(c.Env, env) {
+			c.Env = append(slices.Clip(c.Env), env)
+		}
+		if versions == nil {
+			versions = make(map[string]int64)
+		}
+		if versions[env] = u.EnvVersions[env]; versions[env] == 0 {
+			delete(versions, env)
+		}
+	}
+	c.EnvVersions = versions
+}
+
+// SameVersion reports whether two configurations differ in where they are deployed at most, which is no part of a version.
+func (c Configuration) SameVersion(other Configuration) bool {
+	c.Env, c.EnvVersions = other.Env, other.EnvVersions
+	return bytes.Equal(c.Doc(), other.Doc())
+}
+
+// VersionFor returns the version that the first of these environments gets to which the configuration is deployed; the
+// current one if it is deployed to none.
+func (c *Configuration) VersionFor(env []string) int64 {
+	for _, one := range env {
+		if slices.Contains(c.Env, one) {
+			return cmp.Or(c.EnvVersions[one], c.Version)
+		}
+	}
+	return c.Version
+}
+
+// Show makes a configuration what a version of it says to the program that runs it. Its name, tags and where it is deployed
+// stay as they are now, since it is found by those.
+func (c *Configuration) Show(version Configuration) {
+	c.Version, c.Type, c.Provider = version.Version, version.Type, version.Provider
+	c.Parameters, c.UserProperties = version.Parameters, version.UserProperties
 }
 
 // unique drops repetitions; a tag twice is no more than once.

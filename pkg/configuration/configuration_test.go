@@ -70,6 +70,10 @@ func TestFields(t *testing.T) {
 		{func(c *Configuration) { c.Type = "llm" }, `type: must be one of LLM, pipeline, not "llm"`},
 		{func(c *Configuration) { c.Parameters = nil }, "parameters: is required"},
 		{func(c *Configuration) { c.Env = []string{"dev", "test"} }, `env[1]: must be one of dev, staging, prod, not "test"`},
+		{func(c *Configuration) { c.EnvVersions = map[string]int64{"test": 1} }, `env_versions: must be one of dev, staging, prod, not "test"`},
+		{func(c *Configuration) { c.Env, c.EnvVersions = []string{"dev"}, map[string]int64{"prod": 1} }, "env_versions.prod: is not in env"},
+		{func(c *Configuration) { c.Env, c.EnvVersions = []string{"dev"}, map[string]int64{"dev": 1} }, "env_versions.dev: there is no version 1"},
+		{func(c *Configuration) { c.Env, c.EnvVersions = []string{"dev"}, map[string]int64{"dev": -1} }, "env_versions.dev: there is no version -1"},
 		{func(c *Configuration) { c.Tags = []string{"a", ""} }, "tags[1]: must have 1 to 200 characters"},
 		{func(c *Configuration) { c.Tags = make([]string, MaxTags+1) }, "tags: must be at most 100 tags"},
 		{func(c *Configuration) { c.UserProperties = make([]byte, MaxBytes+1) }, "user_properties: must be at most 1048576 bytes"},
@@ -111,6 +115,39 @@ func TestUpdateReplacesOnlyWhatIsSet(t *testing.T) {
 	want.Name, want.Env, want.Tags, want.Parameters = "new", []string{}, []string{"x", "y"}, json.RawMessage(`{"k":null,"n":1.0,"selectedFunctions":[{"id":"1","name":"f"},{"id":"2","name":"g","k":null}]}`)
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestDeployed(t *testing.T) {
+	t.Parallel()
+	type versions map[string]int64
+	for _, tt := range []struct {
+		name         string
+		env          []string
+		set, change  versions
+		changeEnv    []string
+		want         string
+		wantVersions versions
+	}{
+		{"to another environment", []string{"dev"}, nil, versions{"prod": 2}, nil, "dev prod", versions{"prod": 2}},
+		{"to the current one", []string{"dev"}, versions{"dev": 1}, versions{"dev": 0, "prod": 0}, nil, "dev prod", versions{}},
+		{"others stay", []string{"dev", "prod"}, versions{"prod": 1}, versions{"dev": 3}, nil, "dev prod", versions{"prod": 1, "dev": 3}},
+		{"not named, not changed", []string{"prod"}, versions{"prod": 1}, nil, nil, "prod", versions{"prod": 1}},
+		{"taken away", []string{"dev", "prod"}, versions{"prod": 1, "dev": 2}, nil, []string{"dev"}, "dev", versions{"dev": 2}},
+		{"with a version beside its environment", nil, nil, versions{"prod": 3}, []string{"prod"}, "prod", versions{"prod": 3}},
+	} {
+		before := Configuration{Name: "n", Provider: "p", Type: "LLM", Parameters: json.RawMessage(least), Env: tt.env, EnvVersions: tt.set, Version: 3}
+		c := before
+		c.Apply(&Update{Env: tt.changeEnv, EnvVersions: tt.change})
+		if diff := cmp.Diff(strings.Fields(tt.want), c.Env); diff != "" {
+			t.Errorf("%s: environments (-want +got)\n%s", tt.name, diff)
+		}
+		if diff := cmp.Diff(tt.wantVersions, versions(c.EnvVersions)); diff != "" {
+			t.Errorf("%s: versions (-want +got)\n%s", tt.name, diff)
+		}
+		if err := c.Validate(); err != nil || !c.SameVersion(before) {
+			t.Errorf("%s: %v, same version %v", tt.name, err, c.SameVersion(before))
+		}
 	}
 }
 

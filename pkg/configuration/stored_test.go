@@ -18,10 +18,10 @@ func TestStoredDocument(t *testing.T) {
 			`{"name":"","provider":"","type":"","parameters":{},"env":[],"tags":[]}`},
 		{Configuration{
 			ID: "x", Name: text, Provider: text, Type: "LLM", Parameters: json.RawMessage(`{ "b": 1.0, "a": "\u00e9" }`),
-			Env:  []string{"dev", text},
+			Env: []string{"dev", text}, EnvVersions: map[string]int64{"prod": 2, "dev": 1},
 			Tags: []string{"a", text, empty}, UserProperties: json.RawMessage(`{ "u" : null}`), Version: 2, Created: 3, Updated: 4,
 		}, `{"name":"a \"quoted\" <text> & é\n","provider":"a \"quoted\" <text> & é\n","type":"LLM",` +
-			`"parameters":{ "b": 1.0, "a": "\u00e9" },"env":["dev","a \"quoted\" <text> & é\n"],` +
+			`"parameters":{ "b": 1.0, "a": "\u00e9" },"env":["dev","a \"quoted\" <text> & é\n"],"env_versions":{"dev":1,"prod":2},` +
 			`"tags":["a","a \"quoted\" <text> & é\n",""],"user_properties":{ "u" : null}}`},
 	} {
 		if got := string(c.v.Doc()); got != c.want {

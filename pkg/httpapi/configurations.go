@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -22,10 +22,11 @@ type Configurations interface {
 	// FindConfigurations lists the ids of the configurations that match, oldest first, a page of
 	// them, and counts all that do.
 	FindConfigurations(ctx context.Context, projectID int64, q configuration.Query) (ids []string, total int, err error)
-	// LoadConfigurations reads configurations in the order of ids. Those that are gone are left out.
-	LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error)
-	// UpdateConfiguration changes a configuration; changed is false if it was so before, which makes
-	// no new version. fault.NotFound if there is none, fault.Invalid if it would break a rule.
+	// LoadConfigurations reads configurations in the order of ids, each at the version that the first of the environments gets to
+	// which it is deployed; without environments at the current one. Those that are gone are left out.
+	LoadConfigurations(ctx context.Context, projectID int64, ids, env []string) ([]configuration.Configuration, error)
+	// UpdateConfiguration changes a configuration; changed is false if it was so before. A change of more than where it is
+	// deployed makes a new version. fault.NotFound if there is none, fault.Invalid if it would break a rule.
 	UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error)
 	// DeleteConfiguration deletes a configuration with all its versions. fault.NotFound if there is
 	// none.
@@ -85,7 +86,7 @@ func (s *Server) listConfigurations(c *call) error {
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]configuration.Configuration, error) {
-			return s.Store.LoadConfigurations(c.ctx(), c.project.ID, ids)
+			return s.Store.LoadConfigurations(c.ctx(), c.project.ID, ids, params.Env)
 		},
 		func(dst []byte, item *configuration.Configuration) []byte {
 			return wire.AppendConfiguration(dst, item, &c.project, c.dialect)
@@ -113,24 +114,50 @@ func (s *Server) createConfiguration(c *call) error {
 
 func (s *Server) getConfiguration(c *call) error {
 	var params struct {
-		Version int64 `query:"version"` // 0: the current one
+		Version int64  `query:"version"` // 0: the current one
+		Env     string `query:"env"`     // the version that this environment gets
 	}
 	if err := c.query(&params); err != nil {
 		return err
 	}
-	item, err := s.Store.Configuration(c.ctx(), c.project.ID, c.text("id"), params.Version)
+	id := c.text("id")
+	var item configuration.Configuration
+	var err error
+	if params.Env == "" {
+		item, err = s.Store.Configuration(c.ctx(), c.project.ID, id, params.Version)
+	} else if params.Version != 0 {
+		err = fault.InvalidField("env", "must not be given beside version")
+	} else {
+		item, err = s.deployedConfiguration(c, id, params.Env)
+	}
 	if err != nil {
 		return err
 	}
-	// An id is never given again, and a version never changes; the answer shows the project, too, in a form of its dialect.
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %d", s.Version, c.project.PublicID+c.project.Name, c.dialect, item.Version)
-	if c.hasAlready(item.ID + "." + hex.EncodeToString(h.Sum(nil)[:8])) {
+	answer := wire.AppendConfiguration(nil, &item, &c.project, c.dialect)
+	h := sha256.Sum256(answer)
+	if c.hasAlready(item.ID + "." + hex.EncodeToString(h[:8])) {
 		return nil
 	}
 	var b rawjson.Builder
-	b.Raw("configuration", wire.AppendConfiguration(nil, &item, &c.project, c.dialect))
+	b.Raw("configuration", answer)
 	return c.json(&b)
+}
+
+// deployedConfiguration reads a configuration at the version that an environment gets. fault.NotFound if it is not deployed there.
+func (s *Server) deployedConfiguration(c *call, id, env string) (configuration.Configuration, error) {
+	if err := configuration.CheckEnvironment(env); err != nil {
+		return configuration.Configuration{}, fault.In("env", err)
+	}
+	found, err := s.Store.LoadConfigurations(c.ctx(), c.project.ID, []string{id}, []string{env})
+	switch {
+	case err != nil:
+		return configuration.Configuration{}, err
+	case len(found) == 0:
+		return configuration.Configuration{}, fault.New(fault.NotFound, "no configuration %.60q", id)
+	case !slices.Contains(found[0].Env, env):
+		return configuration.Configuration{}, fault.New(fault.NotFound, "configuration %s is not deployed to %s", id, env)
+	}
+	return found[0], nil
 }
 
 func (s *Server) listConfigurationVersions(c *call) error {

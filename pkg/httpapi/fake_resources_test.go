@@ -150,7 +150,7 @@ func (f *fake) FindConfigurations(_ context.Context, projectID int64, _ configur
 	return nil, 0, f.asked(projectID)
 }
 
-func (f *fake) LoadConfigurations(_ context.Context, projectID int64, _ []string) ([]configuration.Configuration, error) {
+func (f *fake) LoadConfigurations(_ context.Context, projectID int64, _, _ []string) ([]configuration.Configuration, error) {
 	return nil, f.asked(projectID)
 }
 

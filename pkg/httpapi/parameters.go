@@ -14,7 +14,7 @@ var parameters = map[string][]string{
 	"deleteSession":             {"purge"},
 	"deleteTool":                {"function_id", "id"},
 	"exportDataset":             {"field", "format", "text", "value", "version"},
-	"getConfiguration":          {"version"},
+	"getConfiguration":          {"env", "version"},
 	"getDataset":                {"ids", "include_datapoints", "version"},
 	"getDatasetDiff":            {"change", "cursor", "from", "limit", "to"},
 	"getDatasetSplits":          {"field", "fields", "text", "value", "version"},

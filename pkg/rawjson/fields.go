@@ -18,7 +18,7 @@ import (
 //	Description *string `doc:"description,omitzero"`
 //
 // and its type is a string, a bool, an int, an int64 or a float64, a pointer to a string or a bool, a list of
-// strings, bytes, which are written as base64, or a json.RawMessage, which keeps its spelling. What is nil,
+// strings, a map of whole numbers, bytes, which are written as base64, or a json.RawMessage, which keeps its spelling. What is nil,
 // empty, 0 or false is left out if the tag says omitzero; bytes only if they are nil. Fields without a tag are neither written nor read.
 type Fields[T any] []taggedField
 
@@ -130,6 +130,8 @@ func isZero(at any) bool {
 		return *p == 0
 	case *[]string:
 		return len(*p) == 0
+	case *map[string]int64:
+		return len(*p) == 0
 	case *[]byte:
 		return *p == nil
 	case *json.RawMessage:
@@ -162,6 +164,8 @@ func appendField(dst []byte, at any) []byte {
 		return AppendNumber(dst, *p)
 	case *[]string:
 		return AppendStrings(dst, *p)
+	case *map[string]int64:
+		return AppendIntegers(dst, *p)
 	case *[]byte:
 		return AppendString(dst, base64.StdEncoding.EncodeToString(*p))
 	case *json.RawMessage:
@@ -203,6 +207,11 @@ func readField(at any, raw json.RawMessage) {
 			list = append(list, text)
 		}
 		*p = list
+	case *map[string]int64:
+		*p = make(map[string]int64)
+		for name, v := range Object(raw) {
+			(*p)[name], _ = strconv.ParseInt(string(v), 10, 64)
+		}
 	case *json.RawMessage:
 		*p = raw
 	}

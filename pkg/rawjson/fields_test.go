@@ -11,18 +11,19 @@ func TestFields(t *testing.T) {
 	type kind string
 	type thing struct {
 		ID     string
-		Name   string          `doc:"name"`
-		Kind   kind            `doc:"kind,omitzero"`
-		Note   *string         `doc:"note,omitzero"`
-		Open   bool            `doc:"open"`
-		Saved  *bool           `doc:"saved,omitzero"`
-		Count  int             `doc:"count"`
-		Until  int64           `doc:"until,omitzero"`
-		Rate   float64         `doc:"rate,omitzero"`
-		Sealed []byte          `doc:"sealed,omitzero"`
-		Tags   []string        `doc:"tags"`
-		Links  []string        `doc:"links,omitzero"`
-		Object json.RawMessage `doc:"object,omitzero"`
+		Name   string           `doc:"name"`
+		Kind   kind             `doc:"kind,omitzero"`
+		Note   *string          `doc:"note,omitzero"`
+		Open   bool             `doc:"open"`
+		Saved  *bool            `doc:"saved,omitzero"`
+		Count  int              `doc:"count"`
+		Until  int64            `doc:"until,omitzero"`
+		Rate   float64          `doc:"rate,omitzero"`
+		Sealed []byte           `doc:"sealed,omitzero"`
+		Tags   []string         `doc:"tags"`
+		Links  []string         `doc:"links,omitzero"`
+		Held   map[string]int64 `doc:"held,omitzero"`
+		Object json.RawMessage  `doc:"object,omitzero"`
 	}
 	fields := FieldsOf[thing]()
 	empty, no := "", false
@@ -32,9 +33,9 @@ func TestFields(t *testing.T) {
 	}{
 		"nothing is set": {thing{}, `{"name":"","open":false,"count":0,"tags":[]}`},
 		"all are set, and JSON keeps its spelling": {
-			thing{"", "a\n", "k", &empty, true, &no, -1, 1 << 62, 0.25, []byte{0, 0xfb, 0xff}, []string{"x", `"`}, []string{""}, json.RawMessage(`{ "a" : 1.0, "b":"\u00e9" }`)},
+			thing{"", "a\n", "k", &empty, true, &no, -1, 1 << 62, 0.25, []byte{0, 0xfb, 0xff}, []string{"x", `"`}, []string{""}, map[string]int64{"\"": 1 << 62, "a": -1}, json.RawMessage(`{ "a" : 1.0, "b":"\u00e9" }`)},
 			`{"name":"a\n","kind":"k","note":"","open":true,"saved":false,"count":-1,"until":4611686018427387904,"rate":0.25,"sealed":"APv/",` +
-				`"tags":["x","\""],"links":[""],"object":{ "a" : 1.0, "b":"\u00e9" }}`,
+				`"tags":["x","\""],"links":[""],"held":{"\"":4611686018427387904,"a":-1},"object":{ "a" : 1.0, "b":"\u00e9" }}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

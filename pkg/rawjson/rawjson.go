@@ -17,6 +17,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -268,6 +270,19 @@ func AppendStrings(dst []byte, list []string) []byte {
 		dst = AppendString(dst, s)
 	}
 	return append(dst, ']')
+}
+
+// AppendIntegers appends an object of whole numbers, ordered by their names.
+func AppendIntegers(dst []byte, object map[string]int64) []byte {
+	dst = append(dst, '{')
+	for i, name := range slices.Sorted(maps.Keys(object)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(AppendString(dst, name), ':')
+		dst = strconv.AppendInt(dst, object[name], 10)
+	}
+	return append(dst, '}')
 }
 
 // AppendText appends s as a JSON string that every store can hold: NUL and bytes that are not

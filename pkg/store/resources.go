@@ -115,7 +115,7 @@ type ConfigurationStore interface {
 	// See httpapi.Configurations.
 	CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error)
 	FindConfigurations(ctx context.Context, projectID int64, q configuration.Query) (ids []string, total int, err error)
-	LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error)
+	LoadConfigurations(ctx context.Context, projectID int64, ids, env []string) ([]configuration.Configuration, error)
 	// See httpapi.ConfigurationHistory.
 	Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error)
 	ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error)

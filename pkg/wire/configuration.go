@@ -34,6 +34,8 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 			u.Parameters, err = readObject(raw)
 		case "env":
 			u.Env, err = readTexts(raw, len(configuration.Environments)*2)
+		case "env_versions":
+			u.EnvVersions, err = readEnvVersions(raw)
 		case "tags":
 			u.Tags, err = readTexts(raw, configuration.MaxTags)
 		case "user_properties":
@@ -44,6 +46,29 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 		return err
 	})
 	return u, err
+}
+
+// readEnvVersions reads versions by environments; 0 or null is the current one.
+func readEnvVersions(raw json.RawMessage) (map[string]int64, error) {
+	if _, err := readObject(raw); err != nil {
+		return nil, err
+	}
+	versions := make(map[string]int64)
+	for env, v := range rawjson.Object(raw) {
+		if err := configuration.CheckEnvironment(env); err != nil {
+			return nil, err
+		}
+		versions[env] = 0
+		if rawjson.Null(v) {
+			continue
+		}
+		n, err := readWhole(v)
+		if err != nil {
+			return nil, fault.In(env, err)
+		}
+		versions[env] = n
+	}
+	return versions, nil
 }
 
 // AppendConfiguration appends a configuration as answers show it. V0 has the project's name, and no member for
@@ -58,6 +83,7 @@ func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.
 	b.String("provider", c.Provider)
 	b.Raw("parameters", c.Parameters)
 	b.Raw("env", rawjson.AppendStrings(nil, c.Env))
+	b.Raw("env_versions", rawjson.AppendIntegers(nil, c.EnvVersions))
 	b.Raw("tags", rawjson.AppendStrings(nil, c.Tags))
 	switch {
 	case c.UserProperties != nil:

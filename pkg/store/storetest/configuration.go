@@ -12,6 +12,7 @@ var configurationTests = []test{
 	{"Configuration/created, read, changed, deleted", configurationLife},
 	{"Configuration/found by name, environment and tags", configurationFind},
 	{"Configuration/old versions stay as they were", configurationVersions},
+	{"Configuration/deployed to environments, each at a version of its own", configurationDeployed},
 	{"Configuration/another project's is not there", configurationProjects},
 	{"Configuration/a deletion is finished by the next process", configurationSweep},
 	{"Document/a project's are deleted, and nobody else's", documentsDelete},
@@ -122,7 +123,7 @@ func configurationFind(e *env) {
 			}
 		}
 		e.equal(fmt.Sprintf("%+v", tt.q), tt.want, got+fmt.Sprintf("of %d", total))
-		list, err := e.s.LoadConfigurations(e.ctx, e.project, ids)
+		list, err := e.s.LoadConfigurations(e.ctx, e.project, ids, nil)
 		e.ok(err)
 		e.equal("loaded", len(ids), len(list))
 	}
@@ -161,6 +162,61 @@ func configurationVersions(e *env) {
 	}
 	_, _, err = e.s.ConfigurationVersions(e.ctx, e.project, "nobody", 2, 1)
 	e.equal("versions of nobody", fault.NotFound, fault.Of(err))
+}
+
+func configurationDeployed(e *env) {
+	id := e.configure(settings("a", func(c *configuration.Configuration) { c.Env, c.Tags = []string{"dev"}, []string{"one"} }))
+	change := func(u configuration.Update) string {
+		u.ID = id
+		changed, err := e.s.UpdateConfiguration(e.ctx, e.project, u)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(changed)
+	}
+	// gets is what programs of the environments get: name, provider, tags and version.
+	gets := func(env ...string) string {
+		list, err := e.s.LoadConfigurations(e.ctx, e.project, []string{id, "nobody"}, env)
+		e.ok(err)
+		c := list[0]
+		e.equal("configurations", 1, len(list))
+		return fmt.Sprintf("%s %s %s %d", c.Name, c.Provider, c.Tags, c.Version)
+	}
+	e.equal("a second version", "true", change(configuration.Update{Provider: pointer("b"), Parameters: raw(`{"call_type":"chat","model":"n"}`)}))
+	second := e.configuration(id, 0)
+	e.equal("prod at the first", "true", change(configuration.Update{EnvVersions: map[string]int64{"prod": 1}}))
+	e.equal("again", "false", change(configuration.Update{EnvVersions: map[string]int64{"prod": 1}}))
+	e.equal("a third version", "true", change(configuration.Update{Name: pointer("c"), Provider: pointer("c"), Tags: []string{"three"}}))
+	e.reopen(optionsNone)
+
+	got := e.configuration(id, 0)
+	e.equal("version: a deployment makes none", int64(3), got.Version)
+	e.equal("deployed to", []string{"dev", "prod"}, got.Env)
+	e.equal("versions", map[string]int64{"prod": 1}, got.EnvVersions)
+	versions, total, err := e.s.ConfigurationVersions(e.ctx, e.project, id, 10, 1)
+	e.ok(err)
+	e.equal("versions in all", 3, total)
+	e.equal("when the second was made, which was deployed later", second.Updated, versions[1].Updated)
+	for _, tt := range []struct{ env, want string }{
+		{"", "c c [three] 3"}, {"dev", "c c [three] 3"}, {"prod", "c acme [three] 1"}, {"staging", "c c [three] 3"},
+		{"prod dev", "c acme [three] 1"}, {"dev prod", "c c [three] 3"}, {"staging prod", "c acme [three] 1"},
+	} {
+		e.equal("gets "+tt.env, tt.want, gets(strings.Fields(tt.env)...))
+	}
+	ids, _, err := e.s.FindConfigurations(e.ctx, e.project, configuration.Query{Env: []string{"prod"}, Limit: 10, Page: 1})
+	e.ok(err)
+	e.equal("found", []string{id}, ids)
+
+	e.equal("no such version", "env_versions.dev: there is no version 4", change(configuration.Update{EnvVersions: map[string]int64{"dev": 4}}))
+	e.equal("taken away and given", "env_versions.prod: is not in env",
+		change(configuration.Update{Env: []string{"dev"}, EnvVersions: map[string]int64{"prod": 1}}))
+	e.equal("after refusals", "c acme [three] 1", gets("prod"))
+	e.equal("dev at the second, prod at the current", "true", change(configuration.Update{EnvVersions: map[string]int64{"dev": 2, "prod": 0}}))
+	e.equal("dev", "c b [three] 2", gets("dev"))
+	e.equal("prod", "c c [three] 3", gets("prod"))
+	e.equal("taken away", "true", change(configuration.Update{Env: []string{"prod"}}))
+	e.equal("given again", "true", change(configuration.Update{Env: []string{"prod", "dev"}}))
+	e.equal("its version was taken away, too", "c c [three] 3", gets("dev"))
 }
 
 func configurationProjects(e *env) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ func (a *app) configurations() *cobra.Command {
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	var version int
+	var env string
 	return noun("configurations", "Configurations: models, parameters and prompts, with versions",
 		a.lister(listing{
 			plural: "configurations",
@@ -30,7 +32,7 @@ func (a *app) configurations() *cobra.Command {
 			request: get("/v1/configurations"), at: "configurations", limit: 100,
 			filters: []queryFlag{
 				{"name", "name", "only those of exactly this name"},
-				{"env", "env", "only those deployed to this environment"},
+				{"env", "env", "only those deployed to this environment, each at the version that it gets"},
 				{"tags", "tags", "only those with all of these labels, with commas"},
 			},
 			columns: []column{
@@ -38,6 +40,7 @@ func (a *app) configurations() *cobra.Command {
 				{title: "name", path: "name"},
 				{title: "provider", path: "provider"},
 				{title: "model", path: "parameters.model"},
+				{title: "version", path: "version", right: true},
 				{title: "env", path: "env", show: joined},
 				{title: "created", path: "created_at", show: date, whole: true},
 			},
@@ -47,34 +50,42 @@ func (a *app) configurations() *cobra.Command {
 			  --parameters '{"call_type": "chat", "model": "gpt-4o-mini"}'
 			spangrove configurations create --file configuration.yaml`,
 			"/v1/configurations", fields, "insertedId"),
-		versioned(a.getter("a configuration", `
+		forEnvironment(versioned(a.getter("a configuration", `
 			spangrove configurations get `+id+`
-			spangrove configurations get `+id+` --version 1 --output yaml`,
-			func(id string) client.Request { return atVersion(get(path("configurations", id)), version) }, "configuration"), &version),
+			spangrove configurations get `+id+` --version 1 --output yaml
+			spangrove configurations get `+id+` --env prod`,
+			func(id string) client.Request {
+				r := atVersion(get(path("configurations", id)), version)
+				if env != "" {
+					r.Query.Set("env", env)
+				}
+				return r
+			}, "configuration"), &version), &env),
 		a.configurationUpdate(id, fields),
+		a.configurationDeploy(id),
 		a.deleter("delete ID...", "configurations with their versions", `spangrove configurations delete `+id+` --yes`,
 			func(id string) client.Request { return del(path("configurations", id)) }),
 		a.versions("configurations", id),
 	)
 }
 
-// configurationUpdate sends the name in any case, which the API asks for.
+// forEnvironment adds the flag --env to a getter.
+func forEnvironment(cmd *cobra.Command, env *string) *cobra.Command {
+	cmd.Flags().StringVar(env, "env", "", "the version that programs of this environment get")
+	cmd.MarkFlagsMutuallyExclusive("env", "version")
+	return cmd
+}
+
+// configurationUpdate changes what a configuration says.
 func (a *app) configurationUpdate(exampleID string, fields []bodyField) *cobra.Command {
 	var b *requestBody
-	cmd := command("update ID", "Change a configuration, which makes a version", `spangrove configurations update `+exampleID+` --env prod`,
+	cmd := command("update ID", "Change a configuration, which makes a version", `spangrove configurations update `+exampleID+` --tags support,checked`,
 		func(ctx context.Context, args []string) error {
 			text, err := b.build()
 			if err != nil {
 				return err
 			}
-			if rawjson.Get(text, "name") == nil {
-				answer, err := a.call(ctx, get(path("configurations", args[0])))
-				if err != nil {
-					return err
-				}
-				text = with(text, "name", textOf(rawjson.Get(answer, "configuration"), "name"))
-			}
-			answer, err := a.call(ctx, put(path("configurations", args[0]), text))
+			answer, err := a.putConfiguration(ctx, args[0], text)
 			if err != nil {
 				return err
 			}
@@ -82,4 +93,39 @@ func (a *app) configurationUpdate(exampleID string, fields []bodyField) *cobra.C
 		})
 	b = bodyOf(cmd, fields...)
 	return cmd
+}
+
+// configurationDeploy deploys a configuration to environments beside those that it is deployed to.
+func (a *app) configurationDeploy(exampleID string) *cobra.Command {
+	var version int64
+	cmd := command("deploy ID ENVIRONMENT...", "Deploy a version of a configuration to environments, or always the current one", `
+		spangrove configurations deploy `+exampleID+` prod --version 3
+		spangrove configurations deploy `+exampleID+` dev staging`,
+		func(ctx context.Context, args []string) error {
+			versions := make(map[string]int64)
+			for _, env := range args[1:] {
+				versions[env] = version
+			}
+			var b rawjson.Builder
+			b.Raw("env_versions", rawjson.AppendIntegers(nil, versions))
+			answer, err := a.putConfiguration(ctx, args[0], b.Bytes())
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "deployed %s", clean(args[0]))
+		})
+	cmd.Flags().Int64Var(&version, "version", 0, "the version that they stay at; 0: the current one, also after later changes")
+	return cmd
+}
+
+// putConfiguration sends a change with the name in any case, which the API asks for.
+func (a *app) putConfiguration(ctx context.Context, id string, change json.RawMessage) (json.RawMessage, error) {
+	if rawjson.Get(change, "name") == nil {
+		answer, err := a.call(ctx, get(path("configurations", id)))
+		if err != nil {
+			return nil, err
+		}
+		change = with(change, "name", textOf(rawjson.Get(answer, "configuration"), "name"))
+	}
+	return a.call(ctx, put(path("configurations", id), change))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -54,9 +55,28 @@ func (s *Store) FindConfigurations(ctx context.Context, projectID int64, q confi
 	return configurations.find(ctx, s, projectID, strings.Join(conds, " AND "), args, q.Limit, q.Page)
 }
 
-// LoadConfigurations reads configurations in the order of ids.
-func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error) {
-	return configurations.list(ctx, s, projectID, ids)
+// LoadConfigurations reads configurations in the order of ids, each at the version that the first of the environments gets to which
+// it is deployed; without environments at the current one.
+func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids, env []string) ([]configuration.Configuration, error) {
+	list, err := configurations.list(ctx, s, projectID, ids)
+	if err != nil || len(env) == 0 {
+		return list, err
+	}
+	deployed := list[:0]
+	for _, c := range list {
+		if version := c.VersionFor(env); version != c.Version {
+			d, err := configurations.getVersion(ctx, s.db, projectID, c.ID, version)
+			if fault.Of(err) == fault.NotFound { // deleted since
+				continue
+			}
+			if err != nil {
+				return nil, sqldb.WrapError(s.db, err, "read configurations")
+			}
+			c.Show(configurations.of(d))
+		}
+		deployed = append(deployed, c)
+	}
+	return deployed, nil
 }
 
 // Configuration returns a configuration as it was in a version; 0 is the current one.
@@ -77,8 +97,8 @@ func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id s
 	return list, total, sqldb.WrapError(s.db, err, "read configuration")
 }
 
-// UpdateConfiguration changes a configuration; changed is false if it was so before, which makes no
-// new version. What is compared is the text as it is stored. The version before is archived by the same transaction.
+// UpdateConfiguration changes a configuration; changed is false if it was so before. A change of more than where it is deployed makes
+// a new version, and the one before is archived by the same transaction. What is compared is the text as it is stored.
 func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error) {
 	size := len(u.Parameters) + len(u.UserProperties)
 	err = s.ChangeDocs(ctx, size, "update configuration", func(ctx context.Context, tx *events.Commit) error {
@@ -86,7 +106,8 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 		if err != nil {
 			return err
 		}
-		c := configurations.of(d)
+		before := configurations.of(d)
+		c := before
 		c.Apply(&u)
 		if err := c.Validate(); err != nil {
 			return err
@@ -95,6 +116,10 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 		// Texts are written by one encoder in one order of members, so equal configurations have equal texts.
 		if changed = !bytes.Equal(doc, d.Doc); !changed {
 			return nil
+		}
+		if c.SameVersion(before) {
+			d.Doc = doc
+			return configurations.amend(ctx, tx, projectID, &d, c.Name, c.Labels())
 		}
 		if err := configurations.archiveVersion(ctx, tx, projectID, d, false); err != nil {
 			return err

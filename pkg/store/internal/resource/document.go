@@ -94,6 +94,11 @@ func LockBound(ctx context.Context, tx *events.Commit, project int64, t Document
 func (t Documents) Update(ctx context.Context, tx *events.Commit, project int64, d *Document, now time.Time, columns ...any) error {
 	d.Version++
 	d.Updated = max(now.UnixMilli(), d.since())
+	return t.amend(ctx, tx, project, d, columns...)
+}
+
+// amend is Update without a version or a time of its own: for what is no part of a version.
+func (t Documents) amend(ctx context.Context, tx *events.Commit, project int64, d *Document, columns ...any) error {
 	// Placeholders from $6 on: the first five are the same for every table.
 	set := ""
 	for i, c := range t.Columns {

@@ -461,6 +461,8 @@ export interface Configuration {
   provider: string;
   parameters: ConfigurationParameters;
   env: Environment[];
+  /** the environments of env that stay at a version; all others get the current one */
+  env_versions: Record<string, number>;
   tags: string[];
   user_properties?: Record<string, unknown> | null;
   version: number;
@@ -473,7 +475,13 @@ export interface ConfigurationInput {
   provider?: string;
   type?: "LLM" | "pipeline";
   parameters?: ConfigurationParameters;
+  /** where it is deployed; one that is left out loses its version, too */
   env?: Environment[];
+  /**
+   * deploys to these environments beside those that there are: to each the version, which it then stays at, or with 0 or null the current
+   * one of any time
+   */
+  env_versions?: Record<string, number | null>;
   tags?: string[];
   user_properties?: Record<string, unknown> | null;
   /** not used; the key decides */

@@ -1,7 +1,7 @@
 // Configurations: prompts with their models and settings, in versions, and where they are deployed.
 import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
-import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
+import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, Environment, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
@@ -22,7 +22,9 @@ export function Page({ path: [id] }: { path: string[] }) {
   return id ? <One key={id} id={id} /> : <All />;
 }
 
-const Environments = ({ of }: { of: Configuration }) => <>{of.env.map((e) => <span key={e} class={`chip${e === "prod" ? " running" : ""}`}>{e}</span>)}</>;
+/** The environments that a configuration is deployed to, each with the version at which it stays. */
+const Environments = ({ of }: { of: Configuration }) => <>{of.env.map((e) => <Chip key={e} env={e}>{of.env_versions[e]}</Chip>)}</>;
+const Chip = ({ env, children }: { env: string; children?: number }) => <span class={`chip${env === "prod" ? " running" : ""}`}>{env}{children && ` ${children}`}</span>;
 
 function All() {
   const list = useLoaded("configurations", readConfigurations);
@@ -60,7 +62,7 @@ function All() {
 function textOf(c: Configuration): string {
   const v = fromConfiguration(c);
   const settings = Object.entries(v.settings).map(([k, t]) => `${k}: ${t}`);
-  return [`name: ${c.name}`, `provider: ${c.provider}`, `model: ${v.model}`, ...settings, `environments: ${c.env.join(", ") || "none"}`, ...v.messages.map((m) => `\n[${m.role}]\n${m.text}`), ...(v.tools ? [`\ntools: ${v.tools}`] : [])].join("\n");
+  return [`name: ${c.name}`, `provider: ${c.provider}`, `model: ${v.model}`, ...settings, ...v.messages.map((m) => `\n[${m.role}]\n${m.text}`), ...(v.tools ? [`\ntools: ${v.tools}`] : [])].join("\n");
 }
 
 function One({ id }: { id: string }) {
@@ -83,6 +85,11 @@ function One({ id }: { id: string }) {
     current.reload();
     versions.reload();
   });
+  // Where it is deployed is no part of a version: what is being written stays.
+  const deploy = (e: Environment, version: string) => run(async () => {
+    await call(path(id), { method: "PUT", body: { name: c!.name, ...(version ? { env_versions: { [e]: Number(version) } } : { env: c!.env.filter((x) => x !== e) }) } });
+    current.reload();
+  });
   const save = () => run(async () => put({ provider: v!.provider || c!.provider, parameters: parametersOf(v!, c!.parameters) }));
   useLayoutEffect(() => addCommands([
     { id: "playground", keys: ["p"], label: "Open in the playground", group: "Configuration", run: () => go(href(["playground"], { config: id, version })) },
@@ -93,6 +100,7 @@ function One({ id }: { id: string }) {
   const set = (change: Partial<Variant>) => setDraft({ ...v, ...change });
   const names = variablesOf(v.messages.map((m) => m.text));
   const shown = version && old.value ? old.value : null;
+  const follow = c.env.filter((e) => !c.env_versions[e]);
   return (
     <div class="page">
       <header>
@@ -121,19 +129,27 @@ function One({ id }: { id: string }) {
               <p class="secondary">{names.length > 0 ? `${format.plural(names.length, "variable")}: ${names.join(", ")}` : "No variables: {{name}} makes one."}</p>
               <Prompt messages={v.messages} onChange={(messages) => set({ messages })} disabled={!changes} />
               {v.tools && <details><summary>{format.plural((JSON.parse(v.tools) as unknown[]).length, "tool")}</summary><pre class="code" tabIndex={0}>{v.tools}</pre></details>}
-              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => setDraft(null)}>Undo</button>}</div>}
+              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => setDraft(null)}>Undo</button>}{draft && follow.length > 0 && <span class="secondary">{`Programs of ${follow.join(" and ")} get it at once.`}</span>}</div>}
             </>
           )}
         </section>
         <aside>
           <h2>Environments</h2>
-          {environments.map((e) => <label key={e} class="check"><input type="checkbox" checked={c.env.includes(e)} disabled={!changes || busy} onChange={() => void put({ env: c.env.includes(e) ? c.env.filter((x) => x !== e) : [...c.env, e] })} />{e}</label>)}
-          <p class="secondary">Programs that ask for one of these get the current version.</p>
+          {environments.map((e) => (
+            <label key={e} class="deployed"><span>{e}</span>
+              <select class="input" disabled={!changes || busy} value={c.env.includes(e) ? String(c.env_versions[e] ?? 0) : ""} onChange={(x) => void deploy(e, x.currentTarget.value)}>
+                <option value="">not deployed</option>
+                <option value="0">{`always the current, ${c.version}`}</option>
+                {versions.value?.versions.map((r) => <option key={r.version} value={r.version}>{`version ${r.version}`}</option>)}
+              </select></label>
+          ))}
+          <p class="secondary">Programs that ask for an environment get its version.</p>
           <h2>Versions</h2>
           {versions.error && <p class="bad">{(versions.error as Error).message}</p>}
           <ul>{versions.value?.versions.map((r) => {
             const now = r.version === c.version;
-            return <li key={r.version}><a aria-current={now ? !shown || undefined : version === String(r.version) || undefined} href={href(["configurations", id], { version: now ? null : String(r.version) })}>{`Version ${r.version}`}</a> <span class="faint">{now ? "current" : format.ago(Date.parse(r.created_at), Date.now())}</span></li>;
+            const env = c.env.filter((e) => (c.env_versions[e] ?? c.version) === r.version);
+            return <li key={r.version}><a aria-current={now ? !shown || undefined : version === String(r.version) || undefined} href={href(["configurations", id], { version: now ? null : String(r.version) })}>{`Version ${r.version}`}</a> <span class="faint">{now ? "current" : format.ago(Date.parse(r.created_at), Date.now())}</span> {env.map((e) => <Chip key={e} env={e} />)}</li>;
           })}</ul>
         </aside>
       </div>
