@@ -221,13 +221,12 @@ func TestSet(t *testing.T) {
 				}
 			}
 			last := -1
-			s.Each(func(row int) bool {
+			for row := range s.All() {
 				if row <= last || !s.Has(row) {
 					t.Errorf("%s of %d: row %d after %d", name, n, row, last)
 				}
 				last, count = row, count-1
-				return true
-			})
+			}
 			if count != 0 {
 				t.Errorf("%s of %d: %d rows are left", name, n, count)
 			}

@@ -88,15 +88,3 @@ func (s Set) All() iter.Seq[int] {
 		}
 	}
 }
-
-// Each calls f with the rows in order until it returns false.
-func (s Set) Each(f func(row int) bool) {
-	for i, w := range s {
-		for w != 0 {
-			if !f(i*64 + bits.TrailingZeros64(w)) {
-				return
-			}
-			w &= w - 1
-		}
-	}
-}

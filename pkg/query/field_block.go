@@ -206,10 +206,9 @@ func (s EventSort) SortValuesOf(b Block) (BlockNumbers, error) {
 	if err != nil {
 		return x, err
 	}
-	sessions.Each(func(row int) bool {
+	for row := range sessions.All() {
 		x.Values[row] = 0
-		return true
-	})
+	}
 	x.Maybe.AndNot(sessions)
 	return x, nil
 }

@@ -225,10 +225,9 @@ func (c *BlockCounts) count(q *ValueQuery, b Block, match column.Set) error {
 	match.AndNot(texts.Maybe)
 	c.Maybe.Or(texts.Maybe)
 	counts := make([]int, len(texts.Texts))
-	match.Each(func(row int) bool {
+	for row := range match.All() {
 		counts[texts.Codes[row]]++
-		return true
-	})
+	}
 	for code, n := range counts {
 		switch text := texts.Texts[code]; {
 		case n == 0:

@@ -320,11 +320,10 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 	if err != nil {
 		return err
 	}
-	d.Maybe.Each(func(row int) bool {
+	for row := range d.Maybe.All() {
 		id, day := keys.Of(row)
 		v.keys = append(v.keys, eventKey{day, id})
-		return true
-	})
+	}
 	return nil
 }
 

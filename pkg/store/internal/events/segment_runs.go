@@ -133,15 +133,14 @@ func (x *segmentRun) read(b *segment.Block) (out runBlock, err error) {
 	out.maybe = r.rows.Maybe
 	kinds := map[run.Kind]bool{}
 	earliest := map[uuid.UUID]int{} // of a session, in out.unscored
-	r.rows.Match.Each(func(row int) bool {
-		var e runEvent
-		var isScored, known bool
-		if e, isScored, known, err = c.event(row); err != nil {
-			return false
+	for row := range r.rows.Match.All() {
+		e, isScored, known, err := c.event(row)
+		if err != nil {
+			return out, err
 		}
 		if !known || (isScored && matching.Maybe.Has(row)) {
 			out.maybe.Add(row)
-			return true
+			continue
 		}
 		if !kinds[e.Kind] {
 			kinds[e.Kind] = true
@@ -161,9 +160,8 @@ func (x *segmentRun) read(b *segment.Block) (out runBlock, err error) {
 		} else if e.metadata != nil && e.Compare(out.unscored[i].Place) < 0 {
 			out.unscored[i] = e
 		}
-		return true
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 func (x *segmentRun) add(b *segment.Block, r runBlock) (bool, error) {

@@ -154,24 +154,24 @@ func (x *segmentSearch) mayHold(b *segment.Block) bool {
 }
 
 // addPlaces adds the events of a segment that match. Ids and days are read if one of them may be on the page.
-func (x *segmentSearch) addPlaces(b *segment.Block, d query.Decided, values []float64) (err error) {
+func (x *segmentSearch) addPlaces(b *segment.Block, d query.Decided, values []float64) error {
 	var keys *segment.Keys
-	d.Match.Each(func(row int) bool {
+	for row := range d.Match.All() {
 		v := values[row]
 		if !x.top.wantsValue(v) {
-			return true
+			continue
 		}
 		if a := x.q.After; a != nil && isBehind(a.Value, v, x.q.Ascending) {
-			return true
+			continue
 		}
 		if keys == nil {
+			var err error
 			if keys, err = b.Keys(); err != nil {
-				return false
+				return err
 			}
 		}
 		id, day := keys.Of(row)
 		x.top.consider(EventPlace{query.Place{Value: v, ID: id}, day})
-		return true
-	})
-	return err
+	}
+	return nil
 }

@@ -233,21 +233,19 @@ func (v *segmentView) sessionsOf(b *segment.Block, found query.Decided) (*blockS
 		return nil, err
 	}
 	seen := make([]bool, col.Codes())
-	found.Match.Each(func(row int) bool {
+	for row := range found.Match.All() {
 		seen[col.Code(row)] = true
-		return true
-	})
+	}
 	events, err := v.sessionEvents(b)
 	if err != nil {
 		return nil, err
 	}
-	events.Each(func(row int) bool {
+	for row := range events.All() {
 		if code := col.Code(row); seen[code] {
 			seen[code] = false
 			out.rows = append(out.rows, uint16(row))
 		}
-		return true
-	})
+	}
 	for code, left := range seen {
 		if !left {
 			continue
@@ -347,29 +345,28 @@ func (x *segmentSessions) fill(out *sessionPlaces, b *segment.Block, match colum
 		local = x.with.rows[b.ID]
 	}
 	top := firstPlaces{n: x.top.n, ascending: x.q.Ascending, after: x.q.After}
-	match.Each(func(row int) bool {
+	for row := range match.All() {
 		for len(local) > 0 && int(local[0]) < row {
 			local = local[1:]
 		}
 		isLocal := len(local) > 0 && int(local[0]) == row
 		if x.with != nil && !isLocal && len(x.with.ids) == 0 {
-			return true
+			continue
 		}
-		var id uuid.UUID
-		if id, err = sessionOf(col, col.Code(row)); err != nil {
-			return false
+		id, err := sessionOf(col, col.Code(row))
+		if err != nil {
+			return err
 		}
 		if x.with != nil && !isLocal {
 			if _, ok := x.with.ids[id]; !ok {
-				return true
+				continue
 			}
 		}
 		out.total++
 		top.consider(EventPlace{query.Place{Value: values[row], ID: id}, days.Of(row)})
-		return true
-	})
+	}
 	out.list = top.page(0)
-	return err
+	return nil
 }
 
 // add adds the sessions of a segment.
