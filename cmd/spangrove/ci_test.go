@@ -46,9 +46,9 @@ var ciJobs = []ciJob{
 			return steps
 		},
 		standIns: map[string]string{
-			"go": `test "$1" = install`,
+			"pip": `test "$*" = "install spangrove"`,
 			"gh": `case "$1 $2" in
-"run list") if [ -n "$BASELINE" ]; then echo 7; fi ;;
+"run list") case "$*" in *" --branch main --event push "*) ;; *) exit 1 ;; esac; if [ -n "$BASELINE" ]; then echo 7; fi ;;
 "run download") test "$3 $4 $5 $6" = "7 --name evaluation --dir" && mkdir -p "$7" && cp "$BASELINE" "$7/eval.case" ;;
 *) exit 1 ;;
 esac`,
@@ -69,7 +69,7 @@ esac`,
 			return steps
 		},
 		standIns: map[string]string{
-			"go": `test "$1" = install`,
+			"pip": `test "$*" = "install spangrove"`,
 			"curl": `test -n "$BASELINE" || exit 22
 while [ "$1" != --output ]; do shift; done
 cp "$BASELINE" "$2"`,

@@ -132,7 +132,11 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return explain(err, s.configs)
 	}
-	b := &banner{to: s.told, version: version(), secrets: onTerminal(s.told)}
+	told := s.told
+	if os.Getenv("SPANGROVE_LOG_FORMAT") == "json" { // what reads it takes each line for an object
+		told = io.Discard
+	}
+	b := &banner{to: told, version: version(), secrets: onTerminal(s.told)}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	shown := make(chan struct{})

@@ -26,7 +26,7 @@ import (
 const mcpPath = "/mcp"
 
 // maxMCPBody bounds a message of the protocol, in bytes: more than the datapoints that one call adds.
-const maxMCPBody = 4 << 20
+const maxMCPBody = mcpserver.MaxMessage
 
 // newMCP returns the handler of mcpPath. It asks the routes of the API in the name of its caller, so that these check the scope. hasKeys
 // says that callers have been authenticated.

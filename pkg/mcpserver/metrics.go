@@ -171,7 +171,7 @@ func (in *metricTest) definition(ctx context.Context, c *call) (d client.MetricD
 		return d, err
 	}
 	if len(found.Items) == 0 {
-		return d, fmt.Errorf("there is no metric %s in the project; list_metrics gives ids of metrics", line(in.Metric, 80))
+		return d, fmt.Errorf("the project has no metric with the id %s; list_metrics gives the ids of metrics", line(in.Metric, 80))
 	}
 	return found.Items[0].MetricDefinition, nil
 }

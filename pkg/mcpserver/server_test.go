@@ -623,7 +623,7 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// What was asked before the end of the input is answered, and then it ends.
+// Lines that are no messages are refused, what was asked before the end of the input is answered, and then it ends.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(api(t))
@@ -633,7 +633,12 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.CloseIdleConnections)
-	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+	in := `{bad
+
+[]
+{}
+` + strings.Repeat("7", mcpserver.MaxMessage+1) + `
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 	for n := range 20 {
@@ -646,6 +651,11 @@ func TestServe(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), `"result"`); n != 21 {
 		t.Errorf("%d answers to 21 requests", n)
+	}
+	for code, want := range map[string]int{`"id":null,"error":{"code":-32700`: 1, `"id":null,"error":{"code":-32600`: 3} {
+		if n := strings.Count(out.String(), code); n != want {
+			t.Errorf("%d errors %s, want %d:\n%.1000s", n, code, want, out.String())
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"sync"
@@ -10,14 +11,12 @@ import (
 )
 
 // Serve serves the protocol on an input and an output, a line a message, until the input or ctx ends. What was asked before the end of the
-// input is answered.
+// input is answered. A line that is no message gets an error as answer.
 func Serve(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
-	return New(o).Run(ctx, &stdio{mcp.IOTransport{Reader: io.NopCloser(in), Writer: staysOpen{out}}})
+	to := &lockedWriter{w: out}
+	from := &messages{in: bufio.NewReader(in), out: to}
+	return New(o).Run(ctx, &stdio{mcp.IOTransport{Reader: io.NopCloser(from), Writer: to}})
 }
-
-type staysOpen struct{ io.Writer }
-
-func (staysOpen) Close() error { return nil }
 
 // stdio is the SDK's transport, but that the end of its input comes after the last answer: the SDK drops what is under way then.
 type stdio struct{ mcp.IOTransport }

@@ -13,7 +13,7 @@ import (
 var damaged = map[string]bool{"Open/a damaged chunk is an error": true, "Open/a missing chunk is an error": true}
 
 // byClock are checks that go by the clock, of which some cases have their own.
-var byClock = map[string]bool{"alerts": true, "evaluations": true, "waiting": true, "deletions": true}
+var byClock = map[string]bool{"alerts": true, "leases": true, "evaluations": true, "waiting": true, "deletions": true}
 
 // byMachine are checks of the machine and of how the database is set up.
 var byMachine = map[string]bool{"files": true, "space": true, "settings": true, "connections": true, "vacuum": true, "clock": true}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,7 @@ func (a *app) configurations() *cobra.Command {
 				{title: "provider", path: "provider"},
 				{title: "model", path: "parameters.model"},
 				{title: "version", path: "version", right: true},
-				{title: "env", path: "env", show: joined},
+				{title: "deployed to", show: deployedTo},
 				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
@@ -67,6 +68,22 @@ func (a *app) configurations() *cobra.Command {
 			func(id string) client.Request { return del(path("configurations", id)) }),
 		a.versions("configurations", id),
 	)
+}
+
+// deployedTo shows the environments of a configuration, each with the version at which it stays.
+func deployedTo(c json.RawMessage) string {
+	var list []string
+	for _, env := range rawjson.Array(rawjson.Get(c, "env")) {
+		text := cell(env)
+		if version := rawjson.Path(c, "env_versions", text); version != nil {
+			text += " at " + cell(version)
+		}
+		list = append(list, text)
+	}
+	if len(list) == 0 {
+		return "-"
+	}
+	return strings.Join(list, ", ")
 }
 
 // forEnvironment adds the flag --env to a getter.

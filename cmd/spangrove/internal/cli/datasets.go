@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -127,7 +128,7 @@ func (a *app) datasetAdd(exampleID string) *cobra.Command {
 		spangrove datasets add `+exampleID+` --file questions.csv --input question --ground-truth answer
 		spangrove datasets add `+exampleID+` --file chats.jsonl --input question,context --history messages
 		jq -c '.[]' rows.json | spangrove datasets add `+exampleID+` --file - --input question`, nil)
-	cmd.Long = "A row of CSV has the names of the first line as its keys and texts as values; of JSON and JSON lines it is an object. " +
+	cmd.Long = "A row of CSV, with commas, semicolons or tabs, has the names of the first line as its keys and texts as values; of JSON and JSON lines it is an object. " +
 		"Keys that are not named become metadata. Rows are stored in requests of up to 1000, each whole or not at all, and each makes a version of the dataset."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if file == "" {
@@ -166,7 +167,7 @@ func (a *app) datasetAdd(exampleID string) *cobra.Command {
 			return err
 		}
 		defer in.Close()
-		err = inChunks(rowsOf(in, file, format), send)
+		err = inChunks(withKeys(rowsOf(in, file, format), file, formatOf(file, format) == "csv", slices.Concat(inputs, truth, history)), send)
 		if ended := out.end(); err == nil {
 			err = ended
 		}

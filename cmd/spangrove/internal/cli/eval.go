@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -111,7 +112,10 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	if e.ranges, err = bounds(o.least, o.most); err != nil {
 		return err
 	}
-	rows, stored, err := dataset(cmd, o.dataset)
+	if err := o.checkFiles(); err != nil {
+		return err
+	}
+	rows, stored, err := readDataset(cmd, o.dataset)
 	if err != nil {
 		return err
 	}
@@ -145,6 +149,11 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		}
 		names[j.name] = true
 	}
+	for _, name := range slices.Sorted(maps.Keys(e.ranges)) {
+		if !names[name] && len(o.evaluators) == 0 { // a program's scores may have any name
+			return usage("--min or --max %s: no --metric has this name", clean(name))
+		}
+	}
 	t, err := tracer.New(
 		a.api.Server(),
 		a.settings[settingKey].text,
@@ -164,10 +173,33 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	return e.report(ctx)
 }
 
-// earlier returns the id of the run to compare with. One of a file is stored first.
+// checkFiles returns an error if a file that is written at the end cannot be.
+func (o *evalOptions) checkFiles() error {
+	for flag, file := range map[string]string{"--junit": o.junit, "--markdown": o.markdown, "--save": o.save} {
+		if file == "" {
+			continue
+		}
+		if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+			return usage("%s %s: there is no directory %s", flag, file, filepath.Dir(file))
+		}
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return usage("%s %s: is a directory", flag, file)
+		}
+	}
+	return nil
+}
+
+// earlier returns the id of the run to compare with, which is there. One of a file is stored first.
 func (a *app) earlier(cmd *cobra.Command, name string, isLocal bool) (id string, err error) {
-	if _, err := os.Stat(name); name == "" || err != nil {
-		return name, nil //nolint:nilerr // it is no file, so it is an id
+	if name == "" {
+		return "", nil
+	}
+	if _, err := os.Stat(name); err != nil { // it is no file, so it is an id
+		_, err := a.call(cmd.Context(), get(path("runs", name)))
+		if notFound(err) {
+			return "", &Failure{Line: fmt.Sprintf("--against %s: there is no such file, and no run of this id", name), Exit: exitNotFound}
+		}
+		return name, err
 	}
 	if !isLocal {
 		return "", usage("--against %s: a file is compared with by --local; for a server, spangrove case import it first and name its run", name)
@@ -290,37 +322,39 @@ func (e *evalRun) complain(d experiment.DatapointResult) {
 	}
 }
 
-// report shows what came of it, writes the files, and fails if something is not as it should be.
+// report shows what came of it, writes the files, and fails if something is not as it should be. What cannot be done keeps nothing
+// else from being shown and written: an evaluation takes time and money.
 func (e *evalRun) report(ctx context.Context) error {
 	s := e.summary()
+	var problem error // the first
+	try := func(err error) {
+		if problem == nil {
+			problem = after(err, "run %s is %s", e.run, e.result.Status)
+		}
+	}
 	var comparison json.RawMessage
 	if e.options.against != "" {
 		var err error
-		if comparison, s.comparison, err = e.compare(ctx, e.run, e.options.against, e.options.aggregate); err != nil {
-			return after(err, "run %s is %s", e.run, e.result.Status)
-		}
+		comparison, s.comparison, err = e.compare(ctx, e.run, e.options.against, e.options.aggregate)
+		try(err)
 	}
 	if e.options.junit != "" {
-		if err := writeFile(e.options.junit, s.junit()); err != nil {
-			return err
-		}
+		try(writeFile(e.options.junit, s.junit()))
 	}
 	if e.options.save != "" {
-		if _, err := e.saveCase(ctx, e.options.save, caseChoice{runs: []string{e.run}}); err != nil {
-			return after(err, "run %s is %s", e.run, e.result.Status)
-		}
+		_, err := e.saveCase(ctx, e.options.save, caseChoice{runs: []string{e.run}})
+		try(err)
 	}
 	if e.options.markdown != "" {
-		if err := writeFile(e.options.markdown, s.markdown()); err != nil {
-			return err
-		}
+		try(writeFile(e.options.markdown, s.markdown()))
 	}
 	if e.format != formatTable {
-		if err := e.document(ctx, s, comparison); err != nil {
-			return err
-		}
-	} else if err := s.show(e.output); err != nil {
-		return err
+		try(e.document(ctx, s, comparison))
+	} else {
+		try(s.show(e.output))
+	}
+	if problem != nil {
+		return problem
 	}
 	e.remark("run %s (%s): %s", clean(e.result.Name), e.run, s.counts())
 	if len(s.reasons) > 0 {

@@ -21,8 +21,8 @@ const maxDatapoints = 100_000
 // datasetID is what ids of stored datasets look like.
 var datasetID = regexp.MustCompile(`^[0-9a-f]{24}$`)
 
-// dataset reads the file of that name, or else takes the name for the id of a stored dataset.
-func dataset(cmd *cobra.Command, name string) (rows []experiment.Datapoint, id string, err error) {
+// readDataset reads the file of that name, or else takes the name for the id of a stored dataset.
+func readDataset(cmd *cobra.Command, name string) (rows []experiment.Datapoint, id string, err error) {
 	if _, err := os.Stat(name); name != "-" && errors.Is(err, fs.ErrNotExist) {
 		if datasetID.MatchString(name) {
 			return nil, name, nil

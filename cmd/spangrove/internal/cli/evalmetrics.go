@@ -266,6 +266,11 @@ func bounds(least, most []string) (map[string]client.Range, error) {
 			ranges[text[:at]] = r
 		}
 	}
+	for name, r := range ranges {
+		if r.Min != nil && r.Max != nil && *r.Min > *r.Max {
+			return nil, usage("--min %s=%v is more than its --max, %v", name, *r.Min, *r.Max)
+		}
+	}
 	return ranges, nil
 }
 

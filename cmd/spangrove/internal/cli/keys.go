@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,9 @@ func (a *app) keyList() *cobra.Command {
 	return cmd
 }
 
+// scopes are what a key may do, each more than the one before.
+var scopes = []string{"ingest", "read", "full", "admin"}
+
 func (a *app) keyCreate() *cobra.Command {
 	var name, description, scope, expires string
 	var project *string
@@ -95,6 +99,9 @@ func (a *app) keyCreate() *cobra.Command {
 		func(ctx context.Context, _ []string) error {
 			if name == "" {
 				return usage("--name is missing: what the key is for")
+			}
+			if !slices.Contains(scopes, scope) {
+				return usage("--scope %s: must be one of %s", scope, strings.Join(scopes, ", "))
 			}
 			var b rawjson.Builder
 			b.String("name", name)
@@ -125,7 +132,7 @@ func (a *app) keyCreate() *cobra.Command {
 	flags.StringVar(&name, "name", "", "what the key is for")
 	flags.StringVar(&description, "description", "", "more about it")
 	flags.StringVar(&scope, "scope", "ingest", "what it may do: ingest, read, full or admin")
-	completes(cmd, "scope", []string{"ingest", "read", "full", "admin"})
+	completes(cmd, "scope", scopes)
 	flags.StringVar(&expires, "expires", "", "how long it is valid, such as 90d, or until which `DATE`; a key of scope ingest needs none")
 	project = ofProject(cmd)
 	return cmd
@@ -134,7 +141,7 @@ func (a *app) keyCreate() *cobra.Command {
 // expiry returns when a key expires: after a number of hours, days or weeks, or on a date.
 func expiry(text string, now time.Time) (string, error) {
 	if text == "" {
-		return "", usage("--expires is missing: such as 90d, or a date")
+		return "", usage("--expires is missing, which a key of any scope but ingest needs: such as 90d, or a date")
 	}
 	if timeUpToNow.MatchString(text) {
 		unit := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[text[len(text)-1]]

@@ -13,18 +13,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // rowsOf reads a file row by row, in the format that is named or that the file's name tells.
 func rowsOf(in io.Reader, file, format string) iter.Seq2[json.RawMessage, error] {
-	if format == "" {
-		format = "json"
-		if strings.EqualFold(filepath.Ext(file), ".csv") {
-			format = "csv"
-		}
-	}
-	switch format {
+	switch format = formatOf(file, format); format {
 	case "csv":
 		return csvRows(in, file)
 	case "json", "jsonl":
@@ -32,6 +27,18 @@ func rowsOf(in io.Reader, file, format string) iter.Seq2[json.RawMessage, error]
 	}
 	return func(yield func(json.RawMessage, error) bool) {
 		yield(nil, usage("--format %s: must be csv or json", format))
+	}
+}
+
+// formatOf returns the format that is named, or that the file's name tells.
+func formatOf(file, format string) string {
+	switch {
+	case format != "":
+		return format
+	case strings.EqualFold(filepath.Ext(file), ".csv"):
+		return "csv"
+	default:
+		return "json"
 	}
 }
 
@@ -77,14 +84,16 @@ func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// csvRows reads rows under a line of names; all values are texts.
+// csvRows reads rows under a line of names, with commas, semicolons or tabs between their cells; all values are texts.
 func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		buffered := bufio.NewReader(in)
 		if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" { // spreadsheets begin so
 			_, _ = buffered.Discard(3) // they have just been seen
 		}
+		begin, _ := buffered.Peek(buffered.Size()) // an error comes again
 		r := csv.NewReader(buffered)
+		r.Comma = dataset.Separator(string(begin))
 		names, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return
@@ -117,6 +126,35 @@ func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 			}
 		}
 	}
+}
+
+// withKeys returns rows of which the first has one of these keys at least, or all of them, as the columns of CSV: one that is misspelt
+// would leave its part of all datapoints empty.
+func withKeys(rows iter.Seq2[json.RawMessage, error], file string, all bool, keys []string) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		first := true
+		for row, err := range rows {
+			if first && err == nil {
+				err = checkKeys(row, file, all, keys)
+			}
+			first = false
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func checkKeys(row json.RawMessage, file string, all bool, keys []string) error {
+	var has []string
+	for key := range rawjson.Object(row) {
+		has = append(has, key)
+	}
+	missing := slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return slices.Contains(has, key) })
+	if len(missing) > 0 && (all || len(missing) == len(keys)) {
+		return usage("%s: the first row has no %s; it has %s", file, strings.Join(missing, ", "), strings.Join(has, ", "))
+	}
+	return nil
 }
 
 // inChunks hands rows to send in groups that a request can carry.

@@ -13,7 +13,7 @@ import (
 // column is one of a table's.
 type column struct {
 	title string
-	path  string                       // dotted, into the item
+	path  string                       // dotted, into the item; empty: the item
 	show  func(json.RawMessage) string // nil: cell
 	right bool                         // to the right, as numbers stand
 	whole bool                         // never shortened, as what is copied
@@ -36,7 +36,10 @@ const (
 func (t *table) add(item json.RawMessage) {
 	row := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		value := rawjson.Path(item, strings.Split(c.path, ".")...)
+		value := item
+		if c.path != "" {
+			value = rawjson.Path(item, strings.Split(c.path, ".")...)
+		}
 		if row[i] = "-"; c.show != nil {
 			row[i] = clean(c.show(value))
 		} else {

@@ -38,8 +38,8 @@ func indent(examples string) string {
 	return b.String()
 }
 
-// arguments checks that there is one argument for each name, none or one for a name in brackets, and
-// any number from one on for a name that ends in "...".
+// arguments checks that there is one argument for each name, none or one for a name in brackets, any number from one on for a
+// name that ends in "...", and any number for [NAME...].
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, name := range names {
@@ -49,7 +49,7 @@ func arguments(names ...string) cobra.PositionalArgs {
 			if i >= len(args) || args[i] == "" {
 				return usage("%s is missing: %s", strings.TrimSuffix(name, "..."), cmd.UseLine())
 			}
-			if strings.HasSuffix(name, "...") {
+			if strings.HasSuffix(strings.TrimSuffix(name, "]"), "...") {
 				if at := slices.Index(args, ""); at >= 0 {
 					return usage("argument %d is empty: %s", at+1, cmd.UseLine())
 				}
