@@ -132,16 +132,23 @@ func (c *Configuration) Apply(u *Update) {
 			*field.to = *field.from
 		}
 	}
-	if u.Parameters != nil {
-		c.Parameters = withoutBlanks(u.Parameters)
+	if p := withoutBlanks(u.Parameters); p != nil && !sameBesideSpace(p, c.Parameters) {
+		c.Parameters = p
 	}
 	c.deploy(u)
 	if u.Tags != nil {
 		c.Tags = unique(u.Tags)
 	}
-	if u.UserProperties != nil {
-		c.UserProperties = u.UserProperties
+	if p := u.UserProperties; p != nil && !sameBesideSpace(p, c.UserProperties) {
+		c.UserProperties = p
 	}
+}
+
+// sameBesideSpace reports whether two values are written alike but for white space between their parts, as where somebody sends back what
+// a program has indented.
+func sameBesideSpace(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // deploy changes where a configuration is deployed by an update.

@@ -118,6 +118,20 @@ func TestUpdateReplacesOnlyWhatIsSet(t *testing.T) {
 	}
 }
 
+func TestIndentedIsTheSame(t *testing.T) {
+	t.Parallel()
+	c := Configuration{Parameters: json.RawMessage(`{"call_type":"chat","model":"a b","n":1.50}`), UserProperties: json.RawMessage(`{"u":1}`)}
+	before := c
+	c.Apply(&Update{Parameters: json.RawMessage("{\n  \"call_type\": \"chat\",\n  \"model\": \"a b\",\n  \"n\": 1.50\n}"), UserProperties: json.RawMessage(`{"u": 1}`)})
+	if diff := cmp.Diff(before, c); diff != "" {
+		t.Errorf("indented (-want +got)\n%s", diff)
+	}
+	c.Apply(&Update{Parameters: json.RawMessage(`{"call_type":"chat","model":"a  b","n":1.50}`)})
+	if string(c.Parameters) == string(before.Parameters) {
+		t.Error("a space inside a text is no difference")
+	}
+}
+
 func TestDeployed(t *testing.T) {
 	t.Parallel()
 	type versions map[string]int64

@@ -149,6 +149,12 @@ test("a configuration: saved from the playground, changed, compared, brought bac
   await p.page.waitForSelector("li:has-text('Version 2') .chip:has-text('dev')");
   assert.equal(await p.page.locator(".prompt-text").nth(1).inputValue(), "Being written", "what is written stays");
   await p.page.waitForSelector(".inline:has-text('Programs of dev get it at once')");
+  await p.page.click("nav a:has-text('Tools')");
+  await p.page.waitForSelector("h1:has-text('Tools')");
+  await p.page.goBack();
+  await soon.equal(() => p.page.locator(".prompt-text").nth(1).inputValue(), "Being written");
+  await p.page.reload();
+  await soon.equal(() => p.page.locator(".prompt-text").nth(1).inputValue(), "Being written");
   await p.page.click("button:has-text('Undo')");
   const [{ id }] = (await send("GET", "/v1/configurations")).configurations;
   for (const [env, version, text] of [["prod", 1, "Hello {{name}}, twice {{name}}"], ["dev", 2, "Good day {{name}}"]]) {

@@ -28,7 +28,13 @@ import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from 
 const pageSize = 100;
 /** What the list reads of events: fields, and paths in others. */
 const rowFields = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metrics"] as const;
-const rowPaths = ["metadata.cost", "metadata.total_tokens", "user_properties.user_id"];
+const rowPaths = ["metadata.cost", "metadata.total_tokens", "metadata.prompt_tokens", "metadata.completion_tokens", "user_properties.user_id"];
+
+/** The total of a call's tokens, or else the sum of those of prompt and completion, as sessions count them. */
+function tokensOf(m: Row["metadata"]): number | undefined {
+  const [total, ...parts] = ["total_tokens", "prompt_tokens", "completion_tokens"].map((k) => (typeof m?.[k] === "number" ? m[k] : undefined));
+  return total ?? (parts.some((n) => n !== undefined) ? (parts[0] ?? 0) + (parts[1] ?? 0) : undefined);
+}
 
 type Page = EventPage<(typeof rowFields)[number]>;
 type Row = Page["events"][number];
@@ -139,7 +145,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     { id: "input", label: "Input", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: 2, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => { const n = tokensOf(r.metadata); return n !== undefined ? format.short(n) : <span class="faint">–</span>; } },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
     { id: "type", label: "Type", width: 84, cell: (r) => <Value text={r.event_type} onPick={pick("type", r.event_type)} /> },
     { id: "source", label: "Source", width: 110, cell: (r) => <Value text={r.source} onPick={pick("source", r.source)} /> },

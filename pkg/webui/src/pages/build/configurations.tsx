@@ -65,6 +65,17 @@ function textOf(c: Configuration): string {
   return [`name: ${c.name}`, `provider: ${c.provider}`, `model: ${v.model}`, ...settings, ...v.messages.map((m) => `\n[${m.role}]\n${m.text}`), ...(v.tools ? [`\ntools: ${v.tools}`] : [])].join("\n");
 }
 
+/** Edits live in the tab of the browser until they are saved, with the version that they began at. */
+interface Kept { version: number; variant: Variant }
+const keptUnder = (id: string) => `spangrove.configuration.${id}`;
+function readKept(id: string): Kept | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(keptUnder(id)) ?? "null") as Kept | null;
+  } catch {
+    return null;
+  }
+}
+
 function One({ id }: { id: string }) {
   const { params } = route.value;
   const version = params.get("version");
@@ -72,15 +83,20 @@ function One({ id }: { id: string }) {
   const current = useLoaded(id, (signal) => read(null, signal));
   const versions = useLoaded(`${id} versions`, (signal) => call<ListConfigurationVersionsAnswer>(path(id, "/versions"), { signal }));
   const old = useLoaded(version, (signal) => read(version, signal));
-  const [draft, setDraft] = useState<Variant | null>(null);
+  const [draft, setDraft] = useState(() => readKept(id));
   const [deleting, setDeleting] = useState(false);
   const { busy, problem, run } = useWork();
   const c = current.value;
-  const v = draft ?? (c && fromConfiguration(c));
+  const v = draft?.variant ?? (c && fromConfiguration(c));
   const changes = allows("full");
+  const keep = (d: Kept | null) => {
+    setDraft(d);
+    if (d) sessionStorage.setItem(keptUnder(id), JSON.stringify(d));
+    else sessionStorage.removeItem(keptUnder(id));
+  };
   const put = (body: ConfigurationInput) => run(async () => {
     await call(path(id), { method: "PUT", body: { name: c!.name, ...body } });
-    setDraft(null);
+    keep(null);
     setParams({ version: null }, true);
     current.reload();
     versions.reload();
@@ -97,7 +113,7 @@ function One({ id }: { id: string }) {
   ]), [id, version]);
   if (current.error) return <Problem error={current.error} retry={current.reload} />;
   if (!c || !v) return null;
-  const set = (change: Partial<Variant>) => setDraft({ ...v, ...change });
+  const set = (change: Partial<Variant>) => keep({ version: draft?.version ?? c.version, variant: { ...v, ...change } });
   const names = variablesOf(v.messages.map((m) => m.text));
   const shown = version && old.value ? old.value : null;
   const follow = c.env.filter((e) => !c.env_versions[e]);
@@ -129,7 +145,7 @@ function One({ id }: { id: string }) {
               <p class="secondary">{names.length > 0 ? `${format.plural(names.length, "variable")}: ${names.join(", ")}` : "No variables: {{name}} makes one."}</p>
               <Prompt messages={v.messages} onChange={(messages) => set({ messages })} disabled={!changes} />
               {v.tools && <details><summary>{format.plural((JSON.parse(v.tools) as unknown[]).length, "tool")}</summary><pre class="code" tabIndex={0}>{v.tools}</pre></details>}
-              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => setDraft(null)}>Undo</button>}{draft && follow.length > 0 && <span class="secondary">{`Programs of ${follow.join(" and ")} get it at once.`}</span>}</div>}
+              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => keep(null)}>Undo</button>}{draft && draft.version !== c.version && <span class="bad">{`These edits began at version ${draft.version}.`}</span>}{draft && follow.length > 0 && <span class="secondary">{`Programs of ${follow.join(" and ")} get it at once.`}</span>}</div>}
             </>
           )}
         </section>
