@@ -98,6 +98,29 @@ test("the list shows runs before what they came to, and that ten at a time", asy
   await p.close();
 });
 
+test("the list follows a run until it is finished, and shows the last score that there is", async () => {
+  const id = uuid();
+  await send("POST", "/v1/runs", { run_id: id, name: "going on", status: "running", dataset_id: support.id });
+  const p = await open();
+  const asked = [];
+  p.page.on("request", (r) => { if (r.url().includes("aggregates=true")) asked.push(new URL(r.url()).searchParams.get("run_ids")); });
+  await p.go(`experiments?dataset=${support.id}`, ".table .row:has-text('going on'):has-text('running')");
+  await p.page.waitForSelector(".run-trends figure");
+  const session = uuid();
+  const event = (more) => send("POST", "/v1/events/batch", { events: [{ event_id: session, session_id: session, event_type: "session", event_name: "on", start_time: Date.now(), duration: 5, inputs: {}, outputs: {}, metadata: { run_id: id, datapoint_id: support.points[0] }, ...more }] });
+  await event({});
+  await p.page.waitForFunction(() => document.querySelectorAll(".run-trends figure:first-of-type .run-trend > i").length === 4);
+  assert.ok((await p.page.locator(".run-trends figcaption b").allInnerTexts()).every((t) => t !== "–"));
+  await send("PUT", `/v1/runs/${id}`, { status: "completed" });
+  await p.page.waitForSelector(".table .row:has-text('going on'):has-text('completed')");
+  const before = asked.length;
+  await p.page.waitForTimeout(4000);
+  assert.deepEqual(asked.slice(before), [], "runs that are finished are read again");
+  await p.check("a run that goes on");
+  await p.close();
+  await send("DELETE", `/v1/runs/${id}`);
+});
+
 test("one run: datapoints, what passes, the session behind a row", async () => {
   const p = await open();
   await p.go(`experiments/${before}`, ".table .row");

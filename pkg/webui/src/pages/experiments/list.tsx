@@ -14,6 +14,7 @@ import { select } from "./rows.ts";
 /** So many runs are read at once, and at most so many for an order that the server does not know. */
 const pageSize = 100;
 const summedUp = 10; // runs at a time: those that are listed are shown before what they came to
+const every = 3000; // milliseconds between two readings of runs that go on
 const mostSorted = 1000;
 
 /** So many can be compared. */
@@ -69,18 +70,34 @@ export function ListPage() {
     return () => stop.abort();
   }, [key]);
   const { all } = state;
+  const sumUp = async (ids: string[], signal: AbortSignal) => {
+    const asked = new URLSearchParams({ run_ids: ids.join(), aggregates: "true", ids: "false", limit: String(summedUp) });
+    const { evaluations } = await call<ListRunsAnswer>(`v1/runs?${asked}`, { signal });
+    const now = new Map(evaluations.map((r) => [r.run_id, r]));
+    setState((s) => ({ ...s, all: s.all.map((r) => (ids.includes(r.run_id) ? { ...r, aggregates: null, ...now.get(r.run_id) } : r)) })); // one that is gone by now came to nothing
+  };
   const waiting = all.filter((r) => r.aggregates === undefined).slice(0, summedUp).map((r) => r.run_id).join();
   useEffect(() => {
     if (waiting === "") return;
     const stop = new AbortController();
-    const asked = new URLSearchParams({ run_ids: waiting, aggregates: "true", ids: "false", limit: String(summedUp) });
-    call<ListRunsAnswer>(`v1/runs?${asked}`, { signal: stop.signal }).then(({ evaluations }) => {
-      const of = new Map(evaluations.map((r) => [r.run_id, r.aggregates]));
-      const asked = new Set(waiting.split(",")); // one that is gone by now has none
-      setState((s) => ({ ...s, all: s.all.map((r) => (asked.has(r.run_id) ? { ...r, aggregates: of.get(r.run_id) ?? null } : r)) }));
-    }, (e) => { if (!isAbort(e)) setError(e); });
+    sumUp(waiting.split(","), stop.signal).catch((e) => { if (!isAbort(e)) setError(e); });
     return () => stop.abort();
   }, [waiting]);
+  const going = all.filter((r) => r.aggregates !== undefined && ["pending", "running"].includes(r.status)).map((r) => r.run_id).join();
+  useEffect(() => {
+    if (going === "") return;
+    const stop = new AbortController();
+    const ids = going.split(",");
+    let timer = 0;
+    const later = () => { if (!stop.signal.aborted) timer = setTimeout(again, every); };
+    const again = () => {
+      if (document.hidden) return later();
+      ids.push(...ids.splice(0, summedUp)); // many take turns
+      sumUp(ids.slice(-summedUp), stop.signal).catch(() => {}).then(later);
+    };
+    later();
+    return () => { stop.abort(); clearTimeout(timer); };
+  }, [going]);
   const more = () => { if (state.more && !loading && !error && state.key === key) void read(state.page + 1); };
   useEffect(() => { if (!known && all.length < mostSorted) more(); }, [known, state, loading]);
   const metrics = useMemo(() => metricsOf(all).slice(0, mostMetrics), [all]);
@@ -208,7 +225,7 @@ function Trends({ runs, names, selected }: { runs: Run[]; names: Map<string, str
               const values = shown.map((r) => valueOf(r, m.key)?.aggregate ?? null);
               return (
                 <figure key={m.key}>
-                  <figcaption class="ellipsis">{`${m.key} `}<b>{score(m, values[values.length - 1])}</b></figcaption>
+                  <figcaption class="ellipsis">{`${m.key} `}<b>{score(m, values.findLast((v) => v !== null))}</b></figcaption>
                   <div class="run-trend" role="img" aria-label={`${m.key}, the oldest run first: ${values.map((v) => score(m, v)).join(", ")}`}>
                     {shown.map((r, i) => <i key={r.run_id} title={`${r.name}: ${score(m, values[i])}`} class={r.run_id === selected ? "on" : ""} style={{ height: `${values[i] == null ? 0 : place(on, values[i]!)}%` }} onClick={() => select(r.run_id)} />)}
                   </div>
