@@ -555,6 +555,8 @@ test("scores of experiments are written in the unit of their metric, and stand o
   assert.equal(experiments.difference({ unit: "ms", is_boolean: false }, -1500), "−1.50 s");
   assert.equal(experiments.difference({ unit: "USD", is_boolean: false }, -0.002), "−$0.0020");
   assert.equal(experiments.difference(plain, 0), "0");
+  assert.equal(experiments.difference({ unit: "", is_boolean: true }, 0.25), "+25 pp");
+  assert.equal(experiments.difference({ unit: "", is_boolean: true }, -0.276), "−27.6 pp");
   for (const values of [[], [0], [1, 2, undefined], [-3, -1], [1e-12, 2e-12], [-1e9, 1e9]]) {
     const on = experiments.axis(values);
     for (const v of [0, ...values.filter((v) => v !== undefined)]) assert.ok(experiments.place(on, v) > 0 && experiments.place(on, v) < 100, `${v} on the axis of ${values}`);

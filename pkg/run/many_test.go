@@ -183,6 +183,7 @@ func TestSentence(t *testing.T) {
 	metrics := []MetricSides{
 		{&ManyMetric{Key: "correctness"}, sides(Paired{Pairs: 200, Mean: 0.08, Interval: &Interval{Low: 0.031, High: 0.129}, Degraded: 4, Improved: 20, Verdict: Better})},
 		{&ManyMetric{Key: "tone\n\u202e of\tvoice"}, sides(Paired{Pairs: 200, Verdict: CannotTell})},
+		{&ManyMetric{Key: "polite", Boolean: true}, sides(Paired{Pairs: 200, Mean: 0.25, Interval: &Interval{Low: 0.121, High: 0.379}, Improved: 50, Verdict: Better})},
 		{&ManyMetric{Key: "absent"}, sides(Paired{Verdict: CannotTell})},
 	}
 	duration, cost := measures[0], measures[1]
@@ -194,7 +195,7 @@ func TestSentence(t *testing.T) {
 		t.Errorf("without pairs: %q", got)
 	}
 	c.sides[1].paired = 200
-	want := "better on correctness by 0.08, between 0.031 and 0.129; 4 of 200 became worse; cannot tell on tone of voice; " +
+	want := "better on correctness by 0.08, between 0.031 and 0.129; 4 of 200 became worse; better on polite by 25 pp, between 12 pp and 38 pp; cannot tell on tone of voice; " +
 		"latency: 120 ms less, between 80 ms and 162 ms; cost: cannot tell"
 	if got := c.Sentence(metrics, 1); got != want {
 		t.Errorf("%q\nwant %q", got, want)

@@ -66,11 +66,20 @@ func tellMetric(m *MetricSides, p *Paired) string {
 	if p.Verdict == Worse {
 		others, became = p.Improved, "better"
 	}
-	text := fmt.Sprintf("%s on %s by %s", p.Verdict, oneLine(m.Key), p.words("", ""))
+	text := fmt.Sprintf("%s on %s by %s", p.Verdict, oneLine(m.Key), difference(m, p))
 	if others > 0 {
 		text += fmt.Sprintf("; %d of %d became %s", others, p.Pairs, became)
 	}
 	return text
+}
+
+// difference tells how large the difference of a metric is; that of two rates is in percentage points.
+func difference(m *MetricSides, p *Paired) string {
+	if !m.Boolean {
+		return p.words("", "")
+	}
+	points := Paired{Mean: 100 * p.Mean, Interval: &Interval{Low: 100 * p.Interval.Low, High: 100 * p.Interval.High}}
+	return points.words("pp", "")
 }
 
 // measureNames are what the measures of sessions are called in a sentence.

@@ -26,7 +26,7 @@ async function experiment(name, set, score, { repeat = 1, calls = true, answer =
     return [{
       event_id: session, session_id: session, event_type: "session", event_name: name, start_time: now + i, duration: 300 + i % 7, error: name === "cheaper" && i === 3 ? "TimeoutError: no answer" : undefined,
       inputs: { question: set.inputs[i] }, outputs: { answer: answer(i) }, metadata: { run_id: id, datapoint_id: point },
-      metrics: { correctness: score(i, k), correctness_explanation: `said of ${i}`, latency: 300 + i % 7, polite: i % 5 > 0 },
+      metrics: { correctness: score(i, k), correctness_explanation: `said of ${i}`, latency: (name === "cheaper" ? 290 : 300) + i % 7, polite: i % 5 > 0, ...(name === "before" ? { zeal: 1 } : {}) },
     }, ...(calls ? [model] : [])];
   }).flat());
   for (let i = 0; i < events.length; i += 5000) await send("POST", "/v1/events/batch", { events: events.slice(i, i + 5000) });
@@ -170,6 +170,12 @@ test("runs compared: intervals, the sentence, counters that filter, differences 
   await p.page.click(".run-sentences p:has-text('better') button");
   const copied = await p.page.evaluate(() => navigator.clipboard.readText());
   assert.equal(copied, `better: ${answer.runs[1].sentence}\n${base}/#/experiments/compare?runs=${encodeURIComponent([before, better, cheaper].join(","))}`);
+  assert.deepEqual((await p.page.locator(".run-card").evaluateAll((all) => all.map((c) => c.getAttribute("aria-label")))).slice(3), ["duration", "cost", "tokens", "zeal"]);
+  // Rates differ by points, and an arrow says whether a row became better.
+  assert.match(await p.page.innerText(".run-card[aria-label=polite]"), new RegExp(`baseline [\\d.]+ % over ${questions.length * 3} values[^]*${questions.length} pairs[^]*0 pp`));
+  const marks = await p.page.locator(".compared .marks span").evaluateAll((all) => all.map((s) => [s.className, s.textContent]));
+  assert.ok(marks.some(([tone, text]) => tone === "good" && text.endsWith("▲ −10")), "less latency is no improvement");
+  for (const [tone, text] of marks) if (/[▲▼]/.test(text)) assert.equal(text.includes("▲"), tone === "good", `${tone}: ${text}`);
   const worse = metric.runs[2].degraded;
   await p.page.click(".run-card[aria-label=correctness] .run-against:last-child button.bad");
   await p.page.waitForFunction((n) => document.querySelector(".foot").textContent.startsWith(`${n} row`), worse);
@@ -262,6 +268,8 @@ test("the pages of experiments at three widths, in both themes", async () => {
       await p.check(`${name} at ${width}`);
       if (shots) await p.page.screenshot({ path: `${shots}/experiments-${name}-${width}-${scheme}.png` });
       if (width === 400) await p.flaws(`${name} at 400`);
+      const heads = await p.page.locator(".run-card:first-child .run-against.faint .delta").evaluateAll((all) => all.map((h) => [h.textContent, h.scrollWidth - h.clientWidth]).filter(([, over]) => over > 0));
+      assert.deepEqual(heads, [], `headings of ${name} at ${width}`);
     }
     await p.close();
   }

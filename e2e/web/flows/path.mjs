@@ -62,7 +62,7 @@ function student(before, after) {
  * second of the interval's width, before the point too, or the one that keeps the lower end from being 0.
  */
 function holds(text, [low, middle, high]) {
-  const written = /^(\S+?)(?: ms)?(?: more| less)?, between (\S+?)(?: ms)? and (\S+?)(?: ms)?$/.exec(text);
+  const written = /^(\S+?)(?: ms| pp)?(?: more| less)?, between (\S+?)(?: ms| pp)? and (\S+?)(?: ms| pp)?$/.exec(text);
   assert.ok(written, text);
   assert.ok(low > 0 && high > low, `${text}, where it is between ${low} and ${high}`);
   const [m, l, h] = written.slice(1).map(Number);
@@ -139,7 +139,7 @@ test("the comparison says what is true, and no more", async () => {
   const [told, ...rest] = (await p.page.locator(".run-sentences p").evaluate((e) => { e.querySelector("button").remove(); return e.textContent.trim(); })).replace(/^hasty: /, "").split("; ");
   assert.match(told, /^worse on exact_match by /);
   const [low, middle, high] = newcombe(before, after);
-  holds(told.replace("worse on exact_match by ", ""), [-high, -middle, -low]);
+  holds(told.replace("worse on exact_match by ", ""), [-high, -middle, -low].map((v) => v * 100));
   assert.equal(rest[0], `${improved} of ${size} became better`);
   assert.equal(rest.length, 2, rest.join("; ")); // a program that asked no model has no cost and no tokens
   const [shortest, mean, longest] = latency;
@@ -150,9 +150,9 @@ test("the comparison says what is true, and no more", async () => {
   }
 
   const card = p.page.locator(".run-card[aria-label=exact_match]");
-  await soon.match(() => card.innerText(), /baseline 87\.5 %/);
+  await soon.match(() => card.innerText(), /baseline 87\.5 % over 24 values/);
   await soon.equal(() => card.locator(".whisker").getAttribute("class"), "whisker bad");
-  await soon.equal(() => card.locator(".delta.bad").first().innerText(), "−37.5 %\nworse");
+  await soon.equal(() => card.locator(".delta.bad").first().innerText(), "−37.5 pp\nworse");
   assert.deepEqual(await card.locator("button").evaluateAll((all) => all.map((b) => b.getAttribute("aria-label"))), [`${improved} improved`, `${degraded} degraded`, `${same} same`]);
   const verdict = await p.page.locator(".run-card[aria-label=duration] .whisker").getAttribute("aria-label");
   assert.match(verdict, shortest <= 0 && longest >= 0 ? /^cannot tell: / : mean > 0 ? /^worse: / : /^better: /);

@@ -22,8 +22,8 @@ function digits(v: number): string {
   return (Math.abs(v) >= 100 ? v.toFixed(0) : String(Number(v.toPrecision(3)))).replace("-", "−");
 }
 
-/** A difference with its sign. */
-export const difference = (m: Unit, v: number): string => (v > 0 ? "+" : "") + score(m, v);
+/** A difference with its sign; that of two rates is in percentage points. */
+export const difference = (m: Unit, v: number): string => (v > 0 ? "+" : "") + (m.is_boolean ? `${digits(v * 100)} pp` : score(m, v));
 
 /** The ends of the axis on which values stand: it holds 0 and all of them, with some room. */
 export function axis(values: (number | undefined)[]): [number, number] {

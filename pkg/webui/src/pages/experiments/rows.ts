@@ -71,13 +71,16 @@ export function useRows(body: RunCompareInput): Rows {
   return { head: state.head, rows: state.rows, loading, error, more: () => { if (state.cursor && !loading && !error && state.key === key) read(state.cursor); }, reload: () => setTurn((n) => n + 1) };
 }
 
+/** The signs of changes. That of a difference is with its number. */
+export const arrows = { improved: "▲", degraded: "▼", same: "=" };
+
 /** The score of a cell in words: passed or not, the value, how far its repetitions lie apart, how it differs from the baseline. */
 export function scoreText(m: Metric, cell: Cell | null | undefined): { text: string; tone: string; title: string } | null {
   const s = cell?.scores[m.key];
   if (!s) return null;
   const value = score(m, s.value);
   const spread = s.deviation !== undefined && s.deviation > Math.abs(Number(s.value)) * 1e-9 ? ` ±${score(m, s.deviation)}` : "";
-  const delta = s.delta !== undefined && s.change !== "same" ? ` ${s.delta > 0 ? "▲" : "▼"} ${difference(m, s.delta)}` : "";
+  const delta = s.delta !== undefined && s.change !== "same" ? ` ${s.change ? arrows[s.change] : ""} ${difference(m, s.delta)}` : "";
   return {
     text: `${s.passed === undefined ? "" : s.passed ? "✓ " : "✕ "}${value}${spread}${delta}`,
     tone: s.change === "improved" ? "good" : s.change === "degraded" || (s.change === undefined && s.passed === false) ? "bad" : "",
