@@ -777,6 +777,8 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[0], 'time,b,"b, before",\'=a,"\'=a, before",other,"other, before"');
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
   assert.equal(charts.change(110, 100), "+10%");
+  const board = charts.readyMade("quality", [{ field: "metrics.ok", rate: true }, { field: "feedback.stars", rate: false }]);
+  assert.deepEqual(board.charts.slice(2).map((c) => [c.name, c.series[0].metric]), [["ok, rate of true", "metrics.ok"], ["Feedback: stars, average", "feedback.stars"]]);
   assert.equal(charts.change(5, 0), "");
 });
 

@@ -18,7 +18,7 @@ if (!ranges) {
     events.push(
       { event_id: session, session_id: session, event_type: "session", event_name: "chat", inputs: {}, start_time: start, end_time: start + 2000, duration: 2000 },
       { session_id: session, parent_id: session, event_type: "model", event_name: i % 5 === 0 ? hostile[i % hostile.length].slice(0, 300) : "answer", config: { model: i % 4 === 1 ? "small" : "large" }, inputs: {}, start_time: start + 10, duration: 100 + (i % 900),
-        metadata: { cost: 0.01, prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }, metrics: { correct: i % 4 !== 0, [hostile[1]]: 1 } },
+        metadata: { cost: 0.01, prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }, metrics: { correct: i % 4 !== 0, polite: i % 8 !== 0, [hostile[1]]: 1 }, ...(i < 20 ? { feedback: { ground_truth: `Order ${i} was sent.`, stars: i % 5 } } : {}) },
       { session_id: session, parent_id: session, event_type: "tool", event_name: "search", inputs: {}, start_time: start + 20, duration: 30, ...(i % 10 === 0 ? { error: "timeout" } : {}) });
   }
   for (let i = 0; i < events.length; i += 600) await send("POST", "/v1/events/batch", { events: events.slice(i, i + 600) });
@@ -54,6 +54,18 @@ test("the overview: numbers, the period before, a cursor over all charts", async
   await page.goBack();
   await loaded(page);
   await check("the overview");
+  await close();
+});
+
+test("the board of quality: rates in percent, also of what no metric describes, and no chart of texts", async () => {
+  const { page, go, check, close } = await open();
+  await go("dashboards/quality", ".tile");
+  await loaded(page);
+  for (const [name, rate] of [["correct", "75%"], ["polite", "87.5%"]]) await soon.equal(() => tile(page, `${name}, rate of true`).locator(".legend b, .legend .value").first().innerText(), rate);
+  const names = await page.locator(".tile h2").allInnerTexts();
+  assert.ok(names.includes("Feedback: stars, average"), names.join());
+  assert.ok(!names.some((n) => n.includes("ground_truth")), names.join());
+  await check("quality");
   await close();
 });
 

@@ -25,6 +25,8 @@ export const aggregations: [string, string][] = [
 ];
 export const displays: [string, string][] = [["lines", "Lines"], ["bars", "Stacked bars"], ["number", "Number"]];
 export const maxSeries = 9;
+/** How many scores the board of quality shows. */
+export const maxScores = 18;
 /** How many groups a chart shows; the others are one. */
 export const maxGroups = 8;
 
@@ -54,8 +56,8 @@ function draw(name: string, display: string, ...series: [metric: string, aggrega
   return { id: null, name, display, series: series.map(([metric, aggregation, groupBy = "", filters = [], label = ""]) => ({ name: label, metric, aggregation, groupBy, filters })) };
 }
 
-/** The boards that every project has. That of quality has a chart for each score. */
-export function readyMade(id: string, scores: string[]): { name: string; charts: Drawing[] } | null {
+/** The boards that every project has. That of quality has a chart for each score, which may be a rate. */
+export function readyMade(id: string, scores: { field: string; rate: boolean }[]): { name: string; charts: Drawing[] } | null {
   switch (id) {
     case "overview": return { name: "Overview", charts: [
       draw("Sessions", "number", ["duration", "count", "", sessions]), draw("Model calls", "number", ["duration", "count", "", models]),
@@ -73,7 +75,7 @@ export function readyMade(id: string, scores: string[]): { name: string; charts:
     ] };
     case "quality": return { name: "Quality", charts: [
       draw("Errors of model calls", "bars", ["duration", "count", "config.model", [...models, failed[0]!]]), draw("Errors of tools", "bars", ["duration", "count", "event_name", [...tools, failed[0]!]]),
-      ...scores.slice(0, 18).map((s) => draw(s.replace(/^metrics\./, "").replace(/^feedback\./, "Feedback: "), "lines", [s, "average"])),
+      ...scores.slice(0, maxScores).map(({ field, rate }) => draw(`${field.replace(/^metrics\./, "").replace(/^feedback\./, "Feedback: ")}, ${rate ? "rate of true" : "average"}`, "lines", [field, "average"])),
     ] };
   }
   return null;

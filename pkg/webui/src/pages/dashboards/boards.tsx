@@ -117,9 +117,9 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   const [loading, setLoading] = useState(true);
   const [turn, setTurn] = useState(0);
   const cursor = useMemo(() => signal<number | null>(null), []);
-  const booleans = useBooleans();
   const { names } = useFields("events");
   const list = useMemo(() => [...board.charts], [board]);
+  const booleans = useBooleans(list.map(([, d]) => d));
   const stop = useRef<AbortController | null>(null);
 
   useEffect(() => {

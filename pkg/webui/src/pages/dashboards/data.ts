@@ -1,9 +1,9 @@
 // What charts ask the server, in as few requests as can be.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
-import type { Filter, ListMetricsAnswer, QueryChartsAnswer, QueryChartsBody, Schema } from "../../api/types.gen.ts";
+import type { Filter, ListEventValuesAnswer, ListEventValuesBody, ListMetricsAnswer, QueryChartsAnswer, QueryChartsBody, Schema } from "../../api/types.gen.ts";
 import { ownZone, utc } from "../../app/zone.ts";
-import { maxGroups, type Answered, type Drawing } from "../../model/charts.ts";
+import { maxGroups, maxScores, metricField, type Answered, type Drawing } from "../../model/charts.ts";
 import { scoreNames } from "../../model/scores.ts";
 import { bounds, dateRange } from "../../parts/range.tsx";
 
@@ -60,19 +60,42 @@ export async function loadCharts(charts: Drawing[], shared: Filter[], range: str
   return out;
 }
 
-/** The metrics that are true or false, as fields. */
-export function useBooleans(): Set<string> {
-  const [names, setNames] = useState<Set<string>>(new Set());
+/** The fields of charts that are true or false: by their metric, or by their values. */
+export function useBooleans(charts: Drawing[]): Set<string> {
+  const [declared, setDeclared] = useState<string[]>([]);
+  const [seen, setSeen] = useState<string[]>([]);
+  const fields = [...new Set(charts.flatMap((d) => d.series.filter((s) => s.aggregation === "average").map((s) => metricField(s.metric))))].filter((f) => isScore.test(f)).join("\n");
   useEffect(() => {
-    call<ListMetricsAnswer>("v1/metrics").then((a) => setNames(new Set(a.metrics.filter((m) => m.return_type === "boolean").map((m) => `metrics.${m.name}`))), () => {});
+    call<ListMetricsAnswer>("v1/metrics").then((a) => setDeclared(a.metrics.filter((m) => m.return_type === "boolean").map((m) => `metrics.${m.name}`)), () => {});
   }, []);
-  return names;
+  useEffect(() => {
+    if (fields === "") return;
+    const stop = new AbortController();
+    const list = fields.split("\n");
+    void Promise.all(list.map((f) => kindOf(f, stop.signal))).then((kinds) => { if (!stop.signal.aborted) setSeen(list.filter((_, i) => kinds[i] === "boolean")); });
+    return () => stop.abort();
+  }, [fields]);
+  return useMemo(() => new Set([...declared, ...seen]), [declared, seen]);
 }
 
-/** The fields of scores and feedback that events have. */
-export async function scoreFields(signal: AbortSignal): Promise<string[]> {
+const isScore = /^(metrics|feedback)\.[^.]+$/;
+
+/** What the values of a field were in the last 30 days; "" if there are none, or nobody can tell. */
+async function kindOf(field: string, signal: AbortSignal): Promise<"number" | "boolean" | "other" | ""> {
+  const body: ListEventValuesBody = { field, dateRange: "30d", limit: 100 };
+  const answer = await call<ListEventValuesAnswer>("v1/events/values", { method: "POST", body, signal }).catch(() => null);
+  const values = answer?.values.map((v) => v.value) ?? [];
+  if (values.some((v) => v.trim() !== "" && Number.isFinite(Number(v)))) return "number";
+  if (values.some((v) => v === "true" || v === "false")) return "boolean";
+  return values.length > 0 || answer?.left_out ? "other" : "";
+}
+
+/** The fields of scores and feedback that events have, without those of which no chart can have a value. */
+export async function scoreFields(signal: AbortSignal): Promise<{ field: string; rate: boolean }[]> {
   const { fields } = await call<Schema>("v1/events/schema", { signal });
-  return scoreNames(fields.map((f) => f.name).filter((n) => /^(metrics|feedback)\.[^.]+$/.test(n))).sort((a, b) => Number(b.startsWith("metrics")) - Number(a.startsWith("metrics")) || (a < b ? -1 : 1));
+  const names = scoreNames(fields.map((f) => f.name).filter((n) => isScore.test(n))).sort((a, b) => Number(b.startsWith("metrics")) - Number(a.startsWith("metrics")) || (a < b ? -1 : 1)).slice(0, 2 * maxScores);
+  const kinds = await Promise.all(names.map((n) => kindOf(n, signal)));
+  return names.map((field, i) => ({ field, rate: kinds[i] === "boolean" })).filter((_, i) => kinds[i] !== "other");
 }
 
 /** Saves a file. */
