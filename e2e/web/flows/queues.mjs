@@ -179,11 +179,13 @@ test("queues are made, changed and deleted, with hostile texts, at all widths", 
   }
   const bad = await metric({ name: `${tag} <img src=x onerror=window.__pwned=1>`, return_type: "categorical", criteria: hostile[2], categories: [{ category: hostile[0] }, { category: "x".repeat(300) }, { category: hostile[9] }] });
   const { queue } = await send("POST", "/v1/queues", { name: `worst ${tag} ${hostile[1]}`, description: hostile.filter((t) => t.length < 3000).join("\n\n").slice(0, 9900), event_ids: ids, annotators_per_item: 1, metrics: [bad] });
+  await send("POST", "/v1/queues", { name: `rubric ${tag}`, description: "\n## **Good** means that `snake_case` stays\n\n- more", event_ids: ids, metrics: [] });
   await send("POST", `/v1/events/${ids[0]}/comments`, { author: hostile[1], text: hostile[4] });
   for (const width of [400, 1280, 2560]) {
     const { page, check, flaws, go, close } = await as(hostile[0], { width, height: width === 400 ? 800 : 900, scheme: width === 1280 ? "dark" : "light" });
     await go("queues", ".queues li");
     await page.waitForSelector(".queues li");
+    await soon.equal(() => page.locator(".queues li", { hasText: `rubric ${tag}` }).locator(".what > .secondary").innerText(), "Good means that snake_case stays");
     await shot(page, `list-${width}`);
     await check(`the list at ${width} px`);
     await flaws(`the list at ${width} px`);

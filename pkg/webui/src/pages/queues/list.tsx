@@ -8,6 +8,7 @@ import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Markdown } from "../../parts/markdown.tsx";
 import { QueueEditor } from "./editor.tsx";
 
 const pageSize = 50;
@@ -72,7 +73,7 @@ function Row({ queue: q, may, onDelete }: { queue: Queue; may: boolean; onDelete
     <li>
       <div class="what">
         <a class="name ellipsis" href={href(["queues", q.id])}>{q.name}</a>
-        <span class="ellipsis secondary">{q.description.split("\n", 1)[0]}</span>
+        <div class="ellipsis secondary"><Markdown text={q.description.trim().split("\n", 1)[0]!} /></div>
       </div>
       <div class="done">
         <div class="bar" aria-hidden="true"><i style={{ width: `${total === 0 ? 0 : c.done / total * 100}%` }} /></div>
