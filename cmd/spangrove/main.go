@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +24,29 @@ func main() {
 	}
 	var f *cli.Failure
 	if !errors.As(err, &f) {
-		f = &cli.Failure{Line: err.Error() + "; see spangrove --help", Exit: cli.ExitUsage} // cobra's own: unknown command
+		f = &cli.Failure{Line: inWords(err) + "; see spangrove --help", Exit: cli.ExitUsage} // cobra's own: unknown command
 	}
 	fmt.Fprintln(os.Stderr, "spangrove: "+f.Line)
 	os.Exit(f.Exit)
+}
+
+// terse are cobra's errors that speak of its own terms, and what is said instead.
+var terse = []struct {
+	text *regexp.Regexp
+	say  string
+}{
+	{regexp.MustCompile(`^if any flags in the group .* none of the others can be; \[(\S+) (\S+).*\] were all set$`), "--$1 and --$2 cannot be given together"},
+	{regexp.MustCompile(`^accepts 1 arg\(s\), received 0$`), "the directory is missing"}, // no other argument is asked for outside package cli
+	{regexp.MustCompile(`^accepts 1 arg\(s\), received (\d+)$`), "there is one argument, not $1"},
+}
+
+func inWords(err error) string {
+	for _, t := range terse {
+		if t.text.MatchString(err.Error()) {
+			return t.text.ReplaceAllString(err.Error(), t.say)
+		}
+	}
+	return err.Error()
 }
 
 const examples = `  spangrove                            run the server with the embedded configuration
