@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -169,7 +170,10 @@ func (e Engines) Available(ctx context.Context, projectID int64) (a Available, e
 	return a, nil
 }
 
-// applyThreshold sets Passed, and explains it, if the threshold applies to the score.
+// PrintedMark separates an explanation from what the evaluator printed, which goes on to the explanation's end.
+const PrintedMark = "\nIt printed:\n"
+
+// applyThreshold sets Passed, and explains it before what the evaluator printed, if the threshold applies to the score.
 func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	if r.Score == nil {
 		return
@@ -183,7 +187,11 @@ func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	if passed {
 		verb = "passes"
 	}
-	r.Explanation += fmt.Sprintf(" It %s the threshold: %s.", verb, threshold)
+	said, printed, found := strings.Cut(r.Explanation, PrintedMark)
+	r.Explanation = fmt.Sprintf("%s It %s the threshold: %s.", said, verb, threshold)
+	if found {
+		r.Explanation += PrintedMark + printed
+	}
 }
 
 // scoreOf returns the event's score of the metric with this name, or nil.

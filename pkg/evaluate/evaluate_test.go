@@ -125,4 +125,23 @@ func TestEnginesAreFoundByType(t *testing.T) {
 	}
 }
 
+// TestVerdictPrecedesPrintedText reads explanations that engines give with printed text, which begins at its mark.
+func TestVerdictPrecedesPrintedText(t *testing.T) {
+	t.Parallel()
+	for explanation, want := range map[string]string{
+		"words: 1":                                         "words: 1 It passes the threshold: 2 or less.",
+		"words: 1" + PrintedMark + "of Brasilia":           "words: 1 It passes the threshold: 2 or less." + PrintedMark + "of Brasilia",
+		"words: 1" + PrintedMark + "a" + PrintedMark + "b": "words: 1 It passes the threshold: 2 or less." + PrintedMark + "a" + PrintedMark + "b",
+	} {
+		engines := Engines{metric.Python: answers{results: []evaluation.Result{{Success: true, Score: raw("1"), Explanation: explanation}}}}
+		r, err := engines.Run(t.Context(), Task{Metric: &metric.Definition{Type: metric.Python, Return: metric.Float, Threshold: raw(`{"max":2}`)}, Events: []json.RawMessage{nil}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r[0].Explanation != want {
+			t.Errorf("%q: %q, want %q", explanation, r[0].Explanation, want)
+		}
+	}
+}
+
 func raw(s string) json.RawMessage { return json.RawMessage(s) }

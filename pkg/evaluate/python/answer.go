@@ -125,7 +125,7 @@ func failure(sort evaluation.Failure, text, printed string) evaluation.Result {
 func explain(text, printed string) string {
 	text = clip(text, maxExplanation)
 	if printed != "" {
-		text += "\nIt printed:\n" + printed
+		text += evaluate.PrintedMark + printed
 	}
 	return text
 }
