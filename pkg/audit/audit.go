@@ -26,6 +26,14 @@ const (
 	ProviderSet    = "provider.set"
 	ProviderDelete = "provider.delete"
 
+	ConfigurationCreate = "configuration.create"
+	ConfigurationUpdate = "configuration.update" // also a deployment: then the target names the environments behind the id
+
+	MetricCreate  = "metric.create" // also one of the library that is enabled
+	MetricUpdate  = "metric.update"
+	MetricVersion = "metric.create_version" // the target is the metric, and the version if there is one
+	MetricDeploy  = "metric.deploy"         // the target is the metric and the version
+
 	PlaygroundRun = "playground.run" // a model was asked, which costs money; the target is the provider and the model
 	AlertCreate   = "alert.create"
 	AlertUpdate   = "alert.update"
@@ -58,8 +66,8 @@ const (
 func Actions() []string {
 	return []string{
 		AlertCreate, AlertDelete, AlertTest, AlertUpdate,
-		ChartDelete, CommentDelete, ConfigurationDelete, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, DeletionCancel, EventDelete, EventsDelete, KeyCreate, KeyRevoke,
-		LimitsSet, MetricDelete, PlaygroundRun, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
+		ChartDelete, CommentDelete, ConfigurationCreate, ConfigurationDelete, ConfigurationUpdate, DashboardDelete, DatapointDelete, DatasetDelete, DatasetRemove, DeletionCancel, EventDelete, EventsDelete, KeyCreate, KeyRevoke,
+		LimitsSet, MetricCreate, MetricVersion, MetricDelete, MetricDeploy, MetricUpdate, PlaygroundRun, ProjectCreate, ProjectDelete, ProjectSwitch, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete,
 		AnnotationRemove, SettlementRemove, RetentionSet, RunDelete,
 		SampleDelete, SessionDelete, SessionsDelete, SignIn, ToolDelete, ViewDelete,
 	}
@@ -90,6 +98,10 @@ type Entry struct {
 	Count     int64  // how many times, from 1
 }
 
+// Counted reports whether entries like this one are added up in memory and written once a minute: those of failures, which
+// anybody can cause, and models that were asked in the playground, where one table of prompts asks hundreds of times.
+func (e Entry) Counted() bool { return e.Outcome != Success || e.Action == PlaygroundRun }
+
 // maxText bounds each text of an entry, in bytes.
 const maxText = 200
 
@@ -116,10 +128,10 @@ func bounded(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// alike is what entries have in common that are one with a count.
-type alike struct{ project, key, address, action, outcome string }
+// alike is what entries have in common that are one with a count. Failures have no target in it, since anybody can make up targets.
+type alike struct{ project, key, address, action, target, outcome string }
 
-// Notes adds up entries that are alike but for time and target, so that a flood of them is few.
+// Notes adds up entries that are alike but for time, and failures also but for target, so that a flood of them is few.
 // The zero value is ready for use; it is not safe for concurrent use.
 type Notes struct {
 	// Max bounds the entries with an address of their own until Renew; those beyond it are one
@@ -133,7 +145,10 @@ type Notes struct {
 // Add adds an entry.
 func (n *Notes) Add(e Entry) {
 	e = e.Bounded()
-	k := alike{e.ProjectID, e.KeyID, e.Address, e.Action, e.Outcome}
+	k := alike{project: e.ProjectID, key: e.KeyID, address: e.Address, action: e.Action, outcome: e.Outcome}
+	if e.Outcome == Success {
+		k.target = e.Target
+	}
 	if n.byKey[k] == nil && n.begun >= n.Max {
 		k = alike{action: e.Action, outcome: e.Outcome}
 		e.ProjectID, e.KeyID, e.Address, e.Target = "", "", "", ""

@@ -43,6 +43,23 @@ func TestNotes(t *testing.T) {
 	is()
 }
 
+func TestNotesOfSuccess(t *testing.T) {
+	t.Parallel()
+	n := Notes{Max: 10}
+	for _, model := range []string{"own/a", "own/b", "own/a"} {
+		n.Add(Entry{Action: PlaygroundRun, KeyID: "k", Target: model, Outcome: Success})
+	}
+	n.Add(Entry{Action: PlaygroundRun, KeyID: "k", Target: "own/b", Outcome: "RATE_LIMITED"})
+	n.Add(Entry{Action: PlaygroundRun, KeyID: "k", Target: "own/a", Outcome: "RATE_LIMITED"})
+	var got []string
+	for _, e := range n.Take() {
+		got = append(got, fmt.Sprintf("%s %s %d", e.Target, e.Outcome, e.Count))
+	}
+	if want := []string{"own/a SUCCESS 2", "own/b SUCCESS 1", "own/b RATE_LIMITED 2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestBounded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -17,7 +17,7 @@ type AuditEntry struct {
 	KeyID         string    `json:"key_id"`         // of the key that asked; empty: none, or an unknown one
 	RemoteAddress string    `json:"remote_address"` // of the connection; may be empty
 	Target        string    `json:"target"`         // id of what the action was about; may be empty
-	Count         int64     `json:"count"`          // how many times; more than 1 only for what failed
+	Count         int64     `json:"count"`          // how many times; more than 1 only for what failed and for playground.run
 }
 
 // AuditQuery chooses entries of the audit log, newest first.

@@ -1,11 +1,15 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -106,6 +110,7 @@ func (s *Server) createConfiguration(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.target = id + deployment(item.Env, item.EnvVersions)
 	var b rawjson.Builder
 	b.Bool("acknowledged", true)
 	b.String("insertedId", id)
@@ -189,6 +194,7 @@ func (s *Server) updateConfiguration(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.target = u.ID + deployment(u.Env, u.EnvVersions)
 	var b rawjson.Builder
 	b.Bool("acknowledged", true)
 	count(&b, "modifiedCount", changed)
@@ -198,6 +204,26 @@ func (s *Server) updateConfiguration(c *call) error {
 	b.Int("upsertedCount", 0)
 	b.Int("matchedCount", 1)
 	return c.json(&b)
+}
+
+// deployment returns what the audit log has behind the id of a configuration about where a request deploys it: "/env=dev+prod" for all
+// its environments, "/prod=3" for the version of one, or both with a comma between them. It is empty if the request says neither.
+func deployment(env []string, versions map[string]int64) string {
+	var parts []string
+	if env != nil {
+		parts = append(parts, "env="+cmp.Or(strings.Join(env, "+"), "none"))
+	}
+	for _, e := range slices.Sorted(maps.Keys(versions)) {
+		version := "current"
+		if n := versions[e]; n != 0 {
+			version = strconv.FormatInt(n, 10)
+		}
+		parts = append(parts, e+"="+version)
+	}
+	if parts == nil {
+		return ""
+	}
+	return "/" + strings.Join(parts, ",")
 }
 
 func (s *Server) deleteConfiguration(c *call) error {

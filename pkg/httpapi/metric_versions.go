@@ -44,6 +44,7 @@ func (s *Server) createMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.target = c.text("id") + "/" + v.Name()
 	var b rawjson.Builder
 	b.Bool("success", true)
 	b.Raw("data", wire.AppendMetricVersion(nil, &v, c.dialect))
@@ -56,6 +57,7 @@ func (s *Server) deployMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.target = c.text("id") + "/" + v.Name() // the path may have its SHA
 	return c.data(wire.AppendMetricVersion(nil, &v, c.dialect))
 }
 

@@ -140,6 +140,7 @@ func (s *Server) changeMetric(c *call, id string) error {
 		}
 		return fault.InvalidField(name, "is required")
 	}
+	c.target = id
 	if err := s.checkPatch(c, id, &p); err != nil {
 		return err
 	}

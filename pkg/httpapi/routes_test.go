@@ -376,10 +376,10 @@ func TestDocsListEveryRoute(t *testing.T) {
 	}
 }
 
-// Whatever deletes, whatever changes keys, providers, alerts, projects, limits and rules of retention, and whatever asks a model for a person, has an entry in the audit log.
+// Whatever deletes, whatever changes keys, providers, alerts, projects, limits and rules of retention, whatever deploys, and whatever asks a model for a person, has an entry in the audit log.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
-	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers|/alerts)(/\{\w+\})?(/test)?$|^(/v1)?/playground/run$|^(/v1)?/(events|sessions)/delete$|^(/v1)?/deletions/\{\w+\}/cancel$`)
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|retention|\w*api_keys)|/providers|/alerts)(/\{\w+\})?(/test)?$|^(/v1)?/playground/run$|^(/v1)?/configurations(/\{id\})?$|^(/v1)?/metrics(/\{id\}(/versions(/\{name\}/deploy)?)?|/library)?$|^(/v1)?/(events|sessions)/delete$|^(/v1)?/deletions/\{\w+\}/cancel$`)
 	used := map[string]bool{audit.SignIn: true, audit.ProjectSwitch: true} // the check of keys records these
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)
@@ -390,6 +390,15 @@ func TestChangesAreAudited(t *testing.T) {
 			t.Errorf("%s: the action %q is not listed", r.Pattern(), r.Audit)
 		}
 		used[r.Audit] = true
+	}
+	raw, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, documented, _ := strings.Cut(string(raw), "\n    AuditAction:\n      enum: [")
+	documented, _, _ = strings.Cut(documented, "]")
+	if got := strings.Join(strings.Fields(documented), " "); got != strings.Join(audit.Actions(), ", ") {
+		t.Errorf("openapi.yaml has the actions %s", got)
 	}
 	for _, action := range audit.Actions() {
 		if !used[action] {

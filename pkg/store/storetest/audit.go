@@ -113,6 +113,12 @@ func auditCounted(e *env) {
 		e.Errorf("%d entries of a flood from many addresses", rows)
 	}
 	e.equal("times", 10_001, e.place.Count(e.T, `SELECT CAST(sum(count) AS bigint) FROM audit`))
+
+	for _, model := range []string{"p/b", "p/a", "p/a"} {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(20_000), KeyID: "k", Action: audit.PlaygroundRun, Target: model, Outcome: audit.Success})
+	}
+	e.equal("rows of questions before the log is read", rows, e.place.Count(e.T, `SELECT count(*) FROM audit`))
+	e.equal("questions", []string{"20000 playground.run p/a 2", "20000 playground.run p/b 1"}, e.audited(audit.Query{Action: audit.PlaygroundRun}))
 }
 
 func auditOutlasts(e *env) {

@@ -20,8 +20,8 @@ import (
 //
 // A success is a row of its own, written at once: nobody can make one without a key. Failures can be made by anybody who reaches
 // the server, as fast as it answers. They are added up in memory and written once a minute, or when somebody reads the log or the
-// store closes, so that a flood of them becomes a bounded number of rows a minute. A process that is killed loses the failures of
-// at most a minute; they are not in the server's own log either, which gets entries as they are written.
+// store closes, so that a flood of them becomes a bounded number of rows a minute. So are the questions of the playground. A process
+// that is killed loses those of at most a minute; they are not in the server's own log either, which gets entries as they are written.
 //
 // Rows outlast their project, which they name by its public id: to have deleted one is what the log is for.
 
@@ -33,12 +33,12 @@ const (
 
 // Bounds of the audit log.
 const (
-	auditNotesPerMinute = 100 // entries of failures; more are one for each action and outcome
+	auditNotesPerMinute = 100 // entries that are counted; more are one for each action and outcome
 	auditWriteEvery     = time.Minute
 	auditTimeout        = 10 * time.Second // to write entries: a request waits no longer for its own
 )
 
-// auditNotes are the entries of failures that wait to be written.
+// auditNotes are the counted entries that wait to be written.
 type auditNotes struct {
 	mu    sync.Mutex
 	notes audit.Notes
@@ -49,7 +49,7 @@ func (s *Store) RecordAudit(ctx context.Context, e audit.Entry) {
 	if e.At.IsZero() {
 		e.At = s.options.Now()
 	}
-	if e.Outcome == audit.Success {
+	if !e.Counted() {
 		// Bounded in length: a request may name a target as long as its body.
 		s.writeAudit(ctx, []audit.Entry{e.Bounded()})
 		return

@@ -123,7 +123,9 @@ export type AuditAction =
   | "alert.update"
   | "chart.delete"
   | "comment.delete"
+  | "configuration.create"
   | "configuration.delete"
+  | "configuration.update"
   | "dashboard.delete"
   | "datapoint.delete"
   | "dataset.delete"
@@ -134,7 +136,12 @@ export type AuditAction =
   | "key.create"
   | "key.revoke"
   | "limits.set"
+  | "metric.create"
+  | "metric.create_version"
   | "metric.delete"
+  | "metric.deploy"
+  | "metric.update"
+  | "playground.run"
   | "project.create"
   | "project.delete"
   | "project.switch"
@@ -165,7 +172,7 @@ export interface AuditEntry {
   key_id?: string;
   /** of the connection, without its port */
   remote_address?: string;
-  /** id of what the action was about */
+  /** id of what the action was about; of a deployment also the version and the environments */
   target?: string;
   /** how many times */
   count: number;
