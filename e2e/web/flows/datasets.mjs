@@ -45,6 +45,34 @@ test("a CSV file becomes a dataset: columns mapped, wrong rows named, and then a
   await close();
 });
 
+test("a file that is not UTF-8 is refused in words, as is one without rows, and one without inputs is warned of", async () => {
+  const { page, check, flaws, go, close } = await open();
+  await go("datasets/import", ".import");
+  const choose = (name, buffer) => page.setInputFiles("input[type=file]", { name, mimeType: "text/csv", buffer });
+  const button = page.locator("button[type=submit]");
+  await choose("good.csv", Buffer.from("question,answer\nWo?,Straße\n"));
+  await page.waitForSelector("text=1 row, CSV between commas");
+  assert.equal(await page.locator("text=No column becomes inputs").count(), 0);
+  for (const [name, buffer] of [["latin1.csv", Buffer.from("question,answer\nWo?,Straße\n", "latin1")], ["latin1.jsonl", Buffer.from('{"question":"Straße"}\n', "latin1")]]) {
+    await choose(name, buffer);
+    await page.waitForSelector(`[role=alert]:has-text('${name} is not UTF-8')`);
+    assert.ok(await button.isDisabled(), `${name} can be imported`);
+    assert.ok(!(await page.locator(".import").innerText()).includes("\uFFFD"), "letters that are lost are shown");
+  }
+  await flaws("import of what is not UTF-8");
+  await choose("empty.csv", Buffer.from(""));
+  await page.waitForSelector("[role=alert]:has-text('The file has no rows.')");
+  assert.ok(await button.isDisabled());
+  await choose("notes.csv", Buffer.from("\uFEFFnote,place\nStraße,Köln\n", "utf16le"));
+  await page.waitForSelector("text=No column becomes inputs");
+  await soon.match(() => page.locator(".data-table tbody tr").first().innerText(), /Straße/);
+  await page.getByLabel("note becomes").selectOption("inputs");
+  await page.waitForSelector("text=No column becomes inputs", { state: "detached" });
+  assert.equal(await page.locator("[role=alert]").count(), 0);
+  await check("import of what is not UTF-8");
+  await close();
+});
+
 test("by keyboard alone: a cell is edited and taken back, every digit of the others stays", async () => {
   const { page, check, go, close } = await open();
   await go("datasets", ".table .row");

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -94,6 +96,9 @@ func (a *app) datasetImport(exampleID string) *cobra.Command {
 		if len(text) > maxImport {
 			return usage("%s has more than %d bytes, the most that are stored at once: split it", args[0], maxImport)
 		}
+		if line := notUTF8(text); line > 0 {
+			return usage("%s: line %d is not UTF-8: save the file as UTF-8", args[0], line)
+		}
 		var b rawjson.Builder
 		b.String("format", format)
 		b.String("text", string(text))
@@ -120,6 +125,18 @@ func (a *app) datasetImport(exampleID string) *cobra.Command {
 	return cmd
 }
 
+// notUTF8 returns the line, from 1, of the first byte of a text that is not UTF-8; 0 if there is none.
+func notUTF8(text []byte) int {
+	line := 0
+	for part := range bytes.Lines(text) {
+		line++
+		if !utf8.Valid(part) {
+			return line
+		}
+	}
+	return 0
+}
+
 // errWrongRows is why a dry run fails.
 var errWrongRows = errors.New("rows are wrong")
 
@@ -139,12 +156,17 @@ func (a *app) importPreview(answer json.RawMessage) error {
 		if err := out.end(); err != nil {
 			return err
 		}
+		inputs := false
 		for _, c := range rawjson.Array(rawjson.Get(answer, "columns")) {
 			to := cell(rawjson.Get(c, "to"))
+			inputs = inputs || to == "inputs" || strings.HasPrefix(to, "inputs.")
 			if to == "" {
 				to = "nothing"
 			}
 			a.remark("%s becomes %s", cell(rawjson.Get(c, "name")), to)
+		}
+		if !inputs {
+			a.remark("no column becomes inputs: say which with --column COLUMN=inputs.KEY")
 		}
 	}
 	rows, bad := cell(rawjson.Get(answer, "rows")), cell(rawjson.Get(answer, "bad"))

@@ -34,6 +34,17 @@ export function readFile(name: string, text: string): DataFile {
   return file;
 }
 
+/** The text of a file in UTF-8, or in UTF-16 with a byte order mark; null if it is in neither, since letters would be lost. */
+export function decode(bytes: Uint8Array): string | null {
+  const [a, b] = bytes;
+  const encoding = a === 0xff && b === 0xfe ? "utf-16le" : a === 0xfe && b === 0xff ? "utf-16be" : "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 function fail(file: DataFile, wrong: Wrong): void {
   if (file.bad++ < keptWrong) file.wrong.push(wrong);
 }

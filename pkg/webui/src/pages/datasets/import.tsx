@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { DatasetExtended } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
-import { asDatapoint, guess, maxBytes, readFile } from "../../model/datafile.ts";
+import { asDatapoint, decode, guess, maxBytes, readFile } from "../../model/datafile.ts";
 import * as format from "../../model/format.ts";
 import { pretty } from "../../model/raw.ts";
 
@@ -15,15 +15,21 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
   const [name, setName] = useState("");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const file = useMemo(() => (source.text === "" ? null : readFile(source.name, source.text)), [source]);
+  const file = useMemo(() => (source.text === "" && source.name === "" ? null : readFile(source.name, source.text)), [source]);
   const target = (column: string) => to[column] ?? guess(column);
   const take = async (f: File | null | undefined) => {
     setProblem("");
     if (!f) return;
-    if (f.size > maxBytes) return setProblem(`${f.name} has ${format.bytes(f.size)}, and at most ${format.bytes(maxBytes)} are imported at once: split it.`);
+    const refuse = (why: string) => {
+      setSource({ name: "", text: "" });
+      setProblem(why);
+    };
+    if (f.size > maxBytes) return refuse(`${f.name} has ${format.bytes(f.size)}, and at most ${format.bytes(maxBytes)} are imported at once: split it.`);
+    const text = decode(new Uint8Array(await f.arrayBuffer()));
     setTo({});
+    if (text === null) return refuse(`${f.name} is not UTF-8, and its letters cannot be read. Nothing is imported: save the file as UTF-8 (spreadsheets call it “CSV UTF-8”), and choose it again.`);
     if (!dataset && name === "") setName(f.name.replace(/\.[^.]*$/, ""));
-    setSource({ name: f.name, text: await f.text() });
+    setSource({ name: f.name, text });
   };
   const store = async () => {
     setBusy(true);
@@ -39,6 +45,7 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
     }
   };
   const first = file?.rows.slice(0, 5).map((row) => asDatapoint(row, target)) ?? [];
+  const noInputs = file !== null && !file.problem && file.columns.length > 0 && !file.columns.some((c) => /^inputs(\.|$)/.test(target(c)));
   const shown = ["inputs", "ground_truth", "metadata", "history"].filter((p) => first.some((d) => d.parts[p]));
   const ready = file && !file.problem && file.bad === 0 && (dataset || name.trim() !== "") && !first.some((d) => d.message);
   return (
@@ -76,6 +83,7 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
                 );
               })}
             </ul>
+            {noInputs && <p class="notice" role="status">No column becomes inputs: the datapoints would have none, so that an experiment has nothing to ask. Choose Inputs for a column above.</p>}
             <h2>The first rows as datapoints</h2>
             <div class="scroll-x" tabIndex={0} role="group" aria-label="The first rows"><table class="data-table"><thead><tr><th>Row</th>{shown.map((p) => <th key={p}>{p.replace("_", " ")}</th>)}</tr></thead>
               <tbody>{first.map((d, i) => <tr key={i}><td>{i + 1}</td>{d.message ? <td colSpan={shown.length} class="bad">{d.message}</td> : shown.map((p) => <td key={p}><pre>{pretty(d.parts[p] ?? "").slice(0, 600)}</pre></td>)}</tr>)}</tbody></table></div>
