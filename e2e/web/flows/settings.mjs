@@ -161,6 +161,8 @@ test("projects are made, and deleted when their name is typed; the audit log tel
   const row = p.page.locator("tr", { hasText: hostile[1] });
   await row.locator("button:has-text('Delete')").click();
   assert.ok(await p.page.isDisabled("dialog button[type=submit]"));
+  const [above, below] = await p.page.locator("dialog").evaluate((d) => { const r = d.getBoundingClientRect(); return [r.top, innerHeight - r.bottom]; });
+  assert.ok(Math.abs(above - below) <= 2, `the dialog has ${above} px above it and ${below} px below`);
   await p.page.fill("dialog input", hostile[1]);
   await p.flaws("deleting a project");
   await p.page.click("dialog button[type=submit]");
@@ -170,6 +172,11 @@ test("projects are made, and deleted when their name is typed; the audit log tel
   await p.page.waitForFunction(() => location.hash.includes("action=project.delete") && document.querySelectorAll("tbody tr").length === 1);
   await p.page.goBack();
   await p.page.waitForFunction(() => document.querySelectorAll("tbody tr").length > 3);
+  // Deployments are in it, with versions and environments.
+  const { insertedId } = await send("POST", "/v1/configurations", { name: "audited", provider: "p", type: "LLM", parameters: { call_type: "chat", model: "m" } });
+  await send("PUT", `/v1/configurations/${insertedId}`, { name: "audited", env_versions: { prod: 1 } });
+  await p.go("settings/audit?action=configuration.update", "tbody tr");
+  await soon.match(() => p.page.textContent("tbody tr"), new RegExp(`${insertedId}/prod=1`));
   await p.check("projects and audit");
   await p.close();
 });
