@@ -129,6 +129,7 @@ test("what cannot be computed is said where it is: a failure, filters that match
   await p.go("metrics/new", ".metric-form");
   await p.page.fill(".metric-code", "metadata.none.at.all");
   await p.page.waitForSelector(".metric-events .chip.bad");
+  assert.equal(await p.page.locator(".metric-events .chip.bad").first().textContent(), "ended in an error");
   await p.page.fill(".metric-code", "duration <");
   await p.page.fill(".metric-form input", "broken");
   await p.page.click("button:text-is('Create')");

@@ -119,6 +119,15 @@ export function printed(explanation: string): [said: string, printed: string] {
   return at < 0 ? [explanation, ""] : [explanation.slice(0, at), explanation.slice(at + 13)];
 }
 
+const failures: Record<string, string> = {
+  no_engine: "cannot run here", unfit: "does not fit the event", refused: "the model refused", unparsed: "no score in the answer", budget: "budget used up", timeout: "took too long",
+  provider: "provider failed", not_installed: "Python is not installed", loading: "Python is being fetched", syntax: "syntax error", import: "import failed", exception: "ended in an error",
+  recursion: "calls went too deep", result_type: "result is no score", memory: "out of memory", output: "too much output", exit: "the evaluator ended", work: "too much work",
+};
+
+/** The sort of a failure in words. */
+export const failureText = (sort: string): string => failures[sort] ?? sort.replaceAll("_", " ");
+
 /** Where a metric runs: "new events, 10 %". */
 export function where(m: Definition): string {
   if (m.type === "HUMAN") return "people";

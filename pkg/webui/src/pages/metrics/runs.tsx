@@ -6,7 +6,7 @@ import type { Backfill, Evaluation, GetMetricCoverageAnswer, ListBackfillsAnswer
 import { route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
-import type { Definition } from "../../model/metric.ts";
+import { failureText, type Definition } from "../../model/metric.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { dateRange, defaultRange, RangePicker, ranges } from "../../parts/range.tsx";
 import { Button, Choice, Events, Figures, Num, Score, useAct } from "./parts.tsx";
@@ -33,7 +33,7 @@ export function Runs({ id, metric }: { id: string; metric: Definition }) {
             ["Scored", format.count(c.scored), c.matching > 0 ? `${Math.round((c.scored / c.matching) * 1000) / 10} %${metric.enabled_in_prod && metric.sampling_percentage < 100 ? `; its sample is ${metric.sampling_percentage} %` : ""}` : undefined],
             ...(people ? [] : [
               ["Waiting", both("waiting"), sum("paused") > 0 ? `${format.count(sum("paused"))} paused` : undefined],
-              ["No score", both("failed"), [...c.online.failures, ...c.backfills.failures].map((f) => `${f.failure} ${format.count(f.count)}`).join(", ")],
+              ["No score", both("failed"), [...c.online.failures, ...c.backfills.failures].map((f) => `${failureText(f.failure)} ${format.count(f.count)}`).join(", ")],
               ["Dead", both("dead"), "tried too often"],
               metric.type === "LLM" ? ["Cost", format.cost(sum("cost")), c.backfills.cost > 0 ? `${format.cost(c.backfills.cost)} of it backfills` : undefined] : null,
             ] as [string, string, string?][]),
@@ -92,7 +92,7 @@ function Evaluations({ id, turn, first, onRetry }: { id: string; turn: number; f
         return {
           event: e.event_id, session: event?.session_id, name: event?.event_name ?? e.event_id, said: e.explanation,
           note: [e.metric_version, format.shortTime(Date.parse(e.finished_at ?? e.created_at), Date.now()), e.attempts > 1 && `${e.attempts} attempts`, e.backfill_id && "backfill", e.cost > 0 && format.cost(e.cost)].filter(Boolean).join(" · "),
-          right: <>{e.score !== undefined ? <Score value={e.score} passed={e.passed} /> : <span class="chip">{e.failure ?? e.state}</span>}{may && <Button label="Retry" kind="plain" on={() => retry({ id: e.id })} />}</>,
+          right: <>{e.score !== undefined ? <Score value={e.score} passed={e.passed} /> : <span class="chip">{e.failure ? failureText(e.failure) : e.state}</span>}{may && <Button label="Retry" kind="plain" on={() => retry({ id: e.id })} />}</>,
         };
       })} />
       {more && <Button label="Show more" on={() => setPages(pages + 1)} />}

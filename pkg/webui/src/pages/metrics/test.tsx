@@ -5,7 +5,7 @@ import type { RunMetricAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
-import { sent, type Definition } from "../../model/metric.ts";
+import { failureText, sent, type Definition } from "../../model/metric.ts";
 import { useLoaded, useRested } from "../../parts/common.tsx";
 import { Button, Check, Choice, Events, Score } from "./parts.tsx";
 
@@ -54,7 +54,7 @@ export function Test({ draft }: { draft: Definition }) {
       {preparing ? <p class="secondary" role="status">{results[0]?.explanation}</p> : (
         <Events label="Results" list={results.map((r) => ({
           event: r.event_id, session: r.session_id, name: r.event_name, said: r.explanation, prompt: r.prompt,
-          right: <>{r.cost !== undefined && <span class="faint">{format.cost(r.cost)}</span>}{r.result === null ? <span class={`chip${r.success ? "" : " bad"}`}>{r.failure ?? "no score"}</span> : <Score value={r.result} passed={r.passed} />}</>,
+          right: <>{r.cost !== undefined && <span class="faint">{format.cost(r.cost)}</span>}{r.result === null ? <span class={`chip${r.success ? "" : " bad"}`}>{r.failure ? failureText(r.failure) : "no score"}</span> : <Score value={r.result} passed={r.passed} />}</>,
         }))} />
       )}
     </section>
