@@ -188,6 +188,8 @@ func TestRows(t *testing.T) {
 		{"json", `[{"a": 1}] {"b": 2}`, `{"a": 1}|!`}, {"json", "[]\n", ``}, {"json", ``, ``}, {"csv", ``, ``}, {"csv", "a,b\n", ``},
 		{"json", `[{"a": 1}`, `{"a": 1}|!`}, {"json", `[1]`, `!`}, {"json", `nope`, `!`}, {"json", `{"a": 1}]`, `{"a": 1}|!`},
 		{"csv", "\xef\xbb\xbfa,b\n1,\"x\ny\"\n", `{"a":"1","b":"x\ny"}`},
+		{"csv", "a;b\n1,0;\"x;y\"\n", `{"a":"1,0","b":"x;y"}`}, {"csv", "a\tb\n1\t2\n", `{"a":"1","b":"2"}`},
+		{"csv", "a\n\xe4\n", `!`}, {"csv", "\xe4\n1\n", `!`},
 		{"csv", "a,b\n1\n", `!`}, {"csv", "a,a\n", `!`}, {"xml", ``, `!`},
 	} {
 		var got []string

@@ -5,11 +5,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -98,6 +100,9 @@ func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 		if errors.Is(err, io.EOF) {
 			return
 		}
+		if err == nil {
+			err = checkUTF8(r, names)
+		}
 		if err != nil {
 			yield(nil, usage("%s: %s", file, err))
 			return
@@ -113,6 +118,9 @@ func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 			if errors.Is(err, io.EOF) {
 				return
 			}
+			if err == nil {
+				err = checkUTF8(r, record)
+			}
 			if err != nil {
 				yield(nil, usage("%s: %s", file, err))
 				return
@@ -126,6 +134,17 @@ func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 			}
 		}
 	}
+}
+
+// checkUTF8 checks the record that a reader has read last.
+func checkUTF8(r *csv.Reader, record []string) error {
+	for i, cell := range record {
+		if !utf8.ValidString(cell) {
+			line, _ := r.FieldPos(i)
+			return fmt.Errorf("line %d is not UTF-8: save the file as UTF-8", line)
+		}
+	}
+	return nil
 }
 
 // withKeys returns rows of which the first has one of these keys at least, or all of them, as the columns of CSV: one that is misspelt
