@@ -254,6 +254,34 @@ func TestFiresAndResolves(t *testing.T) {
 	}
 }
 
+// TestMadeInBetween makes an alert of each day in the afternoon: it looks at what came until then, and its notice is not older than it.
+func TestMadeInBetween(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.move(3*time.Hour + 30*time.Second)
+	w.put(time.Second, 500)
+	a := w.alert(func(a *alert.Alert) { a.Every = alert.MaxEvery })
+	w.move(2 * time.Second)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.Firing || s.Last.Events != 1 || s.Since != a.Created || s.Evaluated != a.Created {
+		t.Errorf("made at %d: %+v", a.Created, s)
+	}
+	if got := w.hook.taken(); len(got) != 1 || !strings.Contains(got[0].body, `"timestamp":"2026-06-01T15:00:30.000Z"`) ||
+		!strings.Contains(got[0].body, `"from":"2026-06-01T14:00:30.000Z","to":"2026-06-01T15:00:30.000Z"`) {
+		t.Errorf("notices: %v", got)
+	}
+	w.move(time.Hour)
+	w.run()
+	if s := w.status(a.ID); s.Evaluated != a.Created {
+		t.Errorf("it is evaluated again at %d, before the next day", s.Evaluated)
+	}
+	w.move(8 * time.Hour)
+	w.run()
+	if s := w.status(a.ID); s.Evaluated != noon.Add(12*time.Hour).UnixMilli() {
+		t.Errorf("the next day: %+v", s)
+	}
+}
+
 func TestRetried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,6 +14,7 @@ var alertTests = []test{
 	{"Alert/saved, listed, changed, deleted", alertLife},
 	{"Alert/another project's is not there", alertProjects},
 	{"Alert/due, claimed, finished once", alertClaims},
+	{"Alert/measured at the time of its change, then on its grid", alertFirst},
 	{"Alert/a claim that is lost changes nothing", alertClaimLost},
 	{"Alert/one of several servers evaluates it", alertServers},
 	{"Alert/switched off while it fires", alertSwitchedOff},
@@ -161,7 +162,7 @@ func alertClaims(e *env) {
 	claims := e.claimAlerts(10)
 	e.equal("due at once, but for the one that is off", 1, len(claims))
 	e.equal("claimed", a.ID, claims[0].Alert.ID)
-	e.equal("for the last time of the grid", a.Next, claims[0].At)
+	e.equal("for the time at which it was made", a.Created, claims[0].At)
 	e.equal("nobody else gets it", 0, len(e.claimAlerts(10)))
 	e.equal("finished", true, e.measured(e.s, claims[0], 0))
 	e.equal("finished twice", false, e.measured(e.s, claims[0], 0))
@@ -191,6 +192,55 @@ func alertClaims(e *env) {
 	e.equal("it fires still", alert.Firing, again[0].Alert.Status.State)
 	e.equal("finished", true, e.measured(e.s, again[0], 5))
 	e.equal("history", []string{"firing → ok", "ok → firing", " → ok"}, e.changesOf(a.ID))
+}
+
+// alertFirst has an alert of each day that is made and changed in the middle of one.
+func alertFirst(e *env) {
+	const day = 24 * 60 * 60_000
+	clock := e.clocked()
+	clock.move(10*time.Hour + 7*time.Second + 11*time.Millisecond)
+	now := func() int64 { return clock.Now().UnixMilli() }
+	daily := newAlert("daily")
+	daily.Every, daily.For = 24*60, 60
+	a := e.saveAlert(daily)
+	made := now()
+	midnight := made - made%day + day
+	clock.move(2 * time.Second) // until a server looks
+	c := e.claimAlerts(10)
+	e.equal("due at once", 1, len(c))
+	e.equal("for the time at which it was made", made, c[0].At)
+	e.equal("finished", true, e.measured(e.s, c[0], 5))
+	got := e.alert(a.ID)
+	e.equal("since it was made", []int64{made, made, made}, []int64{got.Status.Since, got.Status.Evaluated, got.Status.BreachSince})
+	e.equal("then at its hour", midnight, got.Next)
+	e.equal("once", 0, len(e.claimAlerts(10)))
+
+	clock.move(time.Hour)
+	changed := now()
+	got, err := e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.Threshold = 2; return nil })
+	e.ok(err)
+	e.equal("due at the time of the change", changed, got.Next)
+	e.equal("what was out of other bounds does not count", int64(0), got.Status.BreachSince)
+	c = e.claimAlerts(10)
+	e.equal("due again", 1, len(c))
+	e.equal("for the time of the change", changed, c[0].At)
+	e.equal("finished", true, e.measured(e.s, c[0], 5))
+	got = e.alert(a.ID)
+	e.equal("waits from the change on", []any{alert.OK, changed, midnight}, []any{got.Status.State, got.Status.BreachSince, got.Next})
+	clock.move(time.UnixMilli(midnight).Sub(clock.Now()))
+	c = e.claimAlerts(10)
+	e.equal("at its hour", []int64{midnight}, []int64{c[0].At})
+	e.equal("finished", true, e.measured(e.s, c[0], 5))
+	e.equal("history", []string{"ok → firing", " → ok"}, e.changesOf(a.ID))
+
+	// One that nobody looks at before its hour is evaluated for that.
+	late := e.saveAlert(daily)
+	clock.move(25 * time.Hour)
+	for _, c := range e.claimAlerts(10) {
+		e.equal("the last hour that was missed", midnight+day, c.At)
+		e.equal("finished", true, e.measured(e.s, c, 0))
+	}
+	e.equal("and the next one", midnight+2*day, e.alert(late.ID).Next)
 }
 
 func alertClaimLost(e *env) {

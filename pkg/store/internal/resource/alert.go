@@ -42,12 +42,12 @@ func (s *Store) CreateAlert(ctx context.Context, projectID int64, a alert.Alert)
 	return a, err
 }
 
-// firstDue returns when an alert that was made or changed is due: at once, by the last time of its grid.
+// firstDue returns when an alert that was made or changed is due: at once. The time need not be on the alert's grid.
 func firstDue(a *alert.Alert, now time.Time) int64 {
 	if !a.Enabled {
 		return 0
 	}
-	return a.LastDue(now.UnixMilli())
+	return now.UnixMilli()
 }
 
 // FindAlerts lists the ids of all alerts of a project, oldest first, a page of them, and counts all.
@@ -93,8 +93,9 @@ func (s *Store) Alert(ctx context.Context, projectID int64, id string) (alert.Al
 }
 
 // ChangeAlert hands an alert to change, and stores what change made of it. Errors of change are the answer, and nothing is stored.
-// change may run more than once, each time with what is stored then. An alert whose question is another one now is due at once; one
-// that is switched off has no state any more, and an incident that was told is over.
+// change may run more than once, each time with what is stored then. An alert whose question is another one now is due at once, and
+// what was out of bounds before does not count for the time that it waits; one that is switched off has no state any more, and an
+// incident that was told is over.
 func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error) {
 	err = s.ChangeDocs(ctx, 0, "update alert", func(ctx context.Context, tx *events.Commit) error {
 		d, err := alerts.getForUpdate(ctx, tx, projectID, id)
@@ -115,7 +116,7 @@ func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, cha
 		}
 		now := s.options.Now()
 		if !a.SameQuestion(&before) {
-			a.Next, lease = firstDue(&a, now), 0
+			a.Next, lease, a.Status.BreachSince = firstDue(&a, now), 0, 0
 		}
 		var stop *alert.Change
 		var told []alert.Notice

@@ -18,7 +18,8 @@ import (
 // transaction: one whose sender ends before it has written that down is sent again, with the same id.
 
 // ClaimAlerts takes at most limit alerts of all projects that are due, longest due first, for the time of lease. FinishAlert ends
-// the claim. Where due times were missed, the last one stands for all.
+// the claim. A claim is for the time at which the alert is due, which is that of its change if it was not evaluated since. Where due
+// times were missed, the last one stands for all.
 func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration) (list []alert.Claim, err error) {
 	now := s.options.Now().UnixMilli()
 	if some, err := s.any(ctx, `SELECT 1 FROM alert WHERE due_ms > 0 AND due_ms <= $1 AND lease_ms <= $1 LIMIT 1`, now); err != nil || !some {
@@ -27,7 +28,7 @@ func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration)
 	until := now + lease.Milliseconds()
 	err = s.ChangeDocs(ctx, 0, "claim alerts", func(ctx context.Context, tx *events.Commit) error {
 		list = nil
-		err := sqldb.Each(ctx, tx, `SELECT project_id, id, created_ms, updated_ms, doc, status
+		err := sqldb.Each(ctx, tx, `SELECT project_id, id, created_ms, updated_ms, due_ms, doc, status
 			FROM alert a
 			WHERE due_ms > 0 AND due_ms <= $1 AND lease_ms <= $1
 				AND EXISTS (SELECT 1 FROM project p WHERE p.id = a.project_id AND p.deleted_ms = 0)
@@ -35,11 +36,11 @@ func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration)
 			c := alert.Claim{Lease: until}
 			var d Document
 			var doc, status string
-			err := scan(&c.Project, &d.ID, &d.Created, &d.Updated, &doc, &status)
+			err := scan(&c.Project, &d.ID, &d.Created, &d.Updated, &c.At, &doc, &status)
 			d.Doc = json.RawMessage(doc)
 			c.Alert = alerts.of(d)
 			c.Alert.Status = alert.StatusFromDoc(json.RawMessage(status))
-			c.At = c.Alert.LastDue(now)
+			c.At = max(c.At, c.Alert.LastDue(now))
 			list = append(list, c)
 			return err
 		})
