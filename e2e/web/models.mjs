@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { align, charts, clock, columns, diverge, experiments, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema, casefile } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { align, alerts, charts, clock, columns, diverge, experiments, scores, filter, tree, treewindow, timeline, jsonindex, messages, thread, graph, format, place, snippets, refusals, raw, datafile, queue, playground, toolschema, casefile } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -15,6 +15,31 @@ function random(seed) {
     return Math.floor((s / 2 ** 32) * n);
   };
 }
+
+test("alerts say what they measure, and write figures in its unit", () => {
+  const is = (field, value, operator = "is") => ({ field, operator, value });
+  const alert = (a) => ({ chart_id: null, metric: "duration", func: "p95", query: [], ...a });
+  const text = (a, list = []) => alerts.measuresText(alerts.measuredBy(alert(a), list));
+  assert.equal(text({ query: [is("event_type", "model")] }), "p95 of duration, event type is model");
+  assert.equal(text({ func: "count", query: [{ field: "error", operator: "exists" }, is("config.model", ["a", "b"], "is any of")] }), "number of events, has error, model is one of a, b");
+  assert.equal(text({ func: null, metric: "cost", query: [is("duration", 2000, "greater than"), is("metadata.own_key", "x", "not contains")] }), "average of cost, duration is greater than 2.00 s, metadata.own_key does not contain x");
+  assert.equal(text({ query: [{ any: [[is("event_type", "tool"), is("event_name", "x")], [is("source", "y", "is not")]] }] }), "p95 of duration, (event type is tool and event name is x, or source is not y)");
+  const chart = { id: "c", name: "delay", metric: "metrics.ok", func: "mean", query: [is("source", "prod")] };
+  assert.equal(text({ chart_id: "c" }, [chart]), "chart delay: average of ok, source is prod");
+  assert.equal(alerts.measuredBy(alert({ chart_id: "gone" }), [chart]), null);
+  const rates = new Set(["metrics.ok"]);
+  const shown = (a, v) => { const m = alerts.measuredBy(alert(a), [chart]); return [alerts.figureText(m, v, rates), alerts.unitOf(m, rates)]; };
+  assert.deepEqual(shown({}, 5000), ["5.00 s", "ms"]);
+  assert.deepEqual(shown({}, -20), ["−20 ms", "ms"]);
+  assert.deepEqual(shown({}, null), ["–", "ms"]);
+  assert.deepEqual(shown({ metric: "cost" }, 0.05), ["$0.050", "$"]);
+  assert.deepEqual(shown({ chart_id: "c" }, 0.953), ["95.3%", "1 is 100%"]);
+  assert.deepEqual(shown({ metric: "ok", func: "max" }, 1), ["1", ""]);
+  assert.deepEqual(shown({ func: "count" }, 9000), ["9,000", "events"]);
+  const fires = (a) => alerts.conditionText({ compare: "value", threshold: 0.05, condition: "above 0.05 over 1 hour, for 10 minutes", ...a }, alerts.measuredBy(alert({ metric: "cost" }), []), rates);
+  assert.equal(fires({}), "above $0.050 over 1 hour, for 10 minutes");
+  assert.equal(fires({ compare: "week_before", condition: "more than 20 % above the week before over 1 hour" }), "more than 20 % above the week before over 1 hour");
+});
 
 test("the grammar of filters is read as it is written, whatever the values", () => {
   const r = random(7);

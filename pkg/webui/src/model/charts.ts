@@ -128,7 +128,8 @@ export function resize(tiles: Tile[], chart: string, width: number, height: numb
   return settle(tiles.map((t) => (t.chart === chart ? { ...t, width: Math.min(12 - t.x, Math.max(2, width)), height: Math.min(20, Math.max(2, height)) } : t)));
 }
 
-const longNames = Object.fromEntries(Object.entries(shortNames).map(([short, long]) => [long, short]));
+/** The short names of fields by their names in the API. */
+export const longNames: Record<string, string> = Object.fromEntries(Object.entries(shortNames).map(([short, long]) => [long, short]));
 
 /** The text of the filter bar that stands for filters, and those that no text stands for. */
 export function textOf(filters: Filter[]): { text: string; rest: Filter[] } {

@@ -1,16 +1,18 @@
 // Alerts: which figures are watched, how they stand, what was told of them, and their test.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
-import type { Alert, AlertChange, AlertNotice, AlertReading, ListAlertHistoryAnswer, ListAlertNoticesAnswer, ListAlertsAnswer, TestAlertAnswer } from "../../api/types.gen.ts";
+import type { Alert, AlertChange, AlertNotice, AlertReading, ListAlertHistoryAnswer, ListAlertNoticesAnswer, ListAlertsAnswer, ListChartsAnswer, TestAlertAnswer } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
+import { conditionText, figureText, measuredBy, measuresText, type Measured } from "../../model/alerts.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FormDialog, useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { PlainTable, type PlainColumn } from "../../parts/plaintable.tsx";
-import { AlertForm, figure } from "./form.tsx";
+import { useBooleans } from "../dashboards/data.ts";
+import { AlertForm } from "./form.tsx";
 
 /** How many changes and notices are shown; the server keeps 500 of each. */
 const shown = 50;
@@ -24,9 +26,24 @@ function State({ of }: { of: string | null | undefined }) {
 
 const when = (text: string | null | undefined) => (text ? <span title={format.time(Date.parse(text))}>{format.ago(Date.parse(text), Date.now())}</span> : <span class="faint">–</span>);
 
-const reading = (r: AlertReading) => (
-  <span title={`${format.count(r.events)} events`}>{r.error ?? figure(r.value)}{r.before != null && <span class="secondary">{` (${figure(r.before)} a week before)`}</span>}</span>
+/** What an alert measures, and what is needed to write its figures with their unit. */
+interface Watched { measured: Measured | null; text: string; figure: (v: number | null | undefined) => string; condition: string }
+
+const reading = (w: Watched, r: AlertReading) => (
+  <span title={`${r.value == null ? "" : `${r.value}, `}${format.plural(r.events, "event")}`}>{r.error ?? w.figure(r.value)}{r.before != null && <span class="secondary">{` (${w.figure(r.before)} a week before)`}</span>}</span>
 );
+
+/** Returns what says of an alert what it watches. Charts are loaded if an alert measures one. */
+function useWatched(list: Alert[]): (a: Alert) => Watched {
+  const booleans = useBooleans();
+  const ids = [...new Set(list.flatMap((a) => a.chart_id ?? []))].sort().join(" ");
+  const charts = useLoaded(ids || null, (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
+  return (a) => {
+    const measured = measuredBy(a, charts.value?.data ?? []);
+    const text = measured ? measuresText(measured) : charts.value ? "a chart that is deleted" : "a chart";
+    return { measured, text, figure: (v) => figureText(measured, v, booleans), condition: conditionText(a, measured, booleans) };
+  };
+}
 
 const silent = (a: Alert) => a.silenced_until !== null && Date.parse(a.silenced_until) > Date.now();
 
@@ -44,12 +61,13 @@ export function Page() {
   useLayoutEffect(() => addCommands(mayChange ? [{ id: "new-alert", keys: ["n"], label: "New alert", group: "Alerts", run: () => setForm("new") }] : []), [mayChange]);
   const list = alerts.value?.data ?? [];
   const chosen = list.find((a) => a.id === id);
+  const watched = useWatched(list);
   const making = mayChange && (form ?? (chart ? "new" : null));
   const close = () => { setForm(null); if (chart) setParams({ chart: null }, true); };
   const columns: PlainColumn<Alert>[] = [
     { label: "State", cell: (a) => (a.enabled ? <State of={a.status.state} /> : <span class="faint">Off</span>) },
-    { label: "Name", wide: true, cell: (a) => <><button type="button" class="value strong" aria-pressed={a.id === id} onClick={() => setParams({ id: a.id === id ? null : a.id })}>{a.name}</button><div class="secondary">{`fires when ${a.condition}`}</div></> },
-    { label: "Measured", right: true, cell: (a) => (a.status.evaluated_at ? reading(a.status) : <span class="faint">not yet</span>) },
+    { label: "Name", wide: true, cell: (a) => <><button type="button" class="value strong" aria-pressed={a.id === id} onClick={() => setParams({ id: a.id === id ? null : a.id })}>{a.name}</button><Watches of={a} as={watched(a)} /></> },
+    { label: "Measured", right: true, cell: (a) => (a.status.evaluated_at ? reading(watched(a), a.status) : <span class="faint">not yet</span>) },
     { label: "Since", cell: (a) => <>{when(a.status.since)}{a.status.pending_since && <div class="secondary">out of bounds {when(a.status.pending_since)}</div>}</> },
     { label: "Tells", cell: (a) => (silent(a) ? <span class="warn">{`silent until ${format.shortTime(Date.parse(a.silenced_until!), Date.now())}`}</span> : a.channels.length === 0 ? <span class="faint">nobody</span> : a.channels.map((c) => c.type).join(", ")) },
   ];
@@ -64,7 +82,7 @@ export function Page() {
         {alerts.error ? <Problem error={alerts.error} retry={alerts.reload} /> : !alerts.value ? null : list.length === 0 ? (
           <Empty title="No alerts yet"><p>An alert tells you when a figure of your events is out of bounds: by a webhook, in Slack or by e-mail.</p><code>spangrove alerts create --name slow --metric duration --func p95 --threshold 5000</code></Empty>
         ) : <PlainTable label="Alerts" columns={columns} rows={list} rowId={(a) => a.id} />}
-        {chosen && <Detail key={chosen.id} turn={alerts.took} of={chosen} mayChange={mayChange} onEdit={() => setForm(chosen)} onChanged={alerts.reload} />}
+        {chosen && <Detail key={chosen.id} turn={alerts.took} of={chosen} as={watched(chosen)} mayChange={mayChange} onEdit={() => setForm(chosen)} onChanged={alerts.reload} />}
         {id && alerts.value && !chosen && <p class="notice">There is no such alert any more.</p>}
       </div>
       {making && <AlertForm of={making === "new" ? null : making} chart={chart} onClose={close} onSaved={(a) => { setForm(null); setParams({ id: a.id, chart: null }); alerts.reload(); }} />}
@@ -72,11 +90,14 @@ export function Page() {
   );
 }
 
-const changeColumns: PlainColumn<AlertChange>[] = [
+/** What an alert measures, and when it fires. */
+const Watches = ({ of, as: w }: { of: Alert; as: Watched }) => <div class="secondary alert-watches"><div title={w.text}>{w.text.length > 300 ? `${w.text.slice(0, 300)}…` : w.text}</div><div title={of.condition}>{`fires when ${w.condition}`}</div></div>;
+
+const changeColumns = (w: Watched): PlainColumn<AlertChange>[] => [
   { label: "When", cell: (c) => when(c.at) },
   { label: "State", cell: (c) => (c.to ? <State of={c.to} /> : <span class="faint">Off</span>) },
   { label: "Before", cell: (c) => <State of={c.from} /> },
-  { label: "Measured", wide: true, cell: (c) => <>{reading(c)}{c.silenced && <span class="chip">silent</span>}</> },
+  { label: "Measured", wide: true, cell: (c) => <>{reading(w, c)}{c.silenced && <span class="chip">silent</span>}</> },
 ];
 
 const noticeColumns: PlainColumn<AlertNotice>[] = [
@@ -86,7 +107,7 @@ const noticeColumns: PlainColumn<AlertNotice>[] = [
   { label: "Became", wide: true, cell: (n) => <span class={n.state === "failed" ? "bad" : n.state === "sent" ? "good" : "warn"}>{n.state}{n.attempts > 1 && ` after ${n.attempts} attempts`}{n.error && `: ${n.error}`}</span> },
 ];
 
-function Detail({ of: a, turn, mayChange, onEdit, onChanged }: { of: Alert; turn: number; mayChange: boolean; onEdit: () => void; onChanged: () => void }) {
+function Detail({ of: a, as: w, turn, mayChange, onEdit, onChanged }: { of: Alert; as: Watched; turn: number; mayChange: boolean; onEdit: () => void; onChanged: () => void }) {
   const at = `v1/alerts/${encodeURIComponent(a.id)}`;
   const history = useLoaded(`history ${turn}`, (signal) => call<ListAlertHistoryAnswer>(`${at}/history?limit=${shown}`, { signal }));
   const notices = useLoaded(`notices ${turn}`, (signal) => call<ListAlertNoticesAnswer>(`${at}/notices?limit=${shown}`, { signal }));
@@ -111,16 +132,17 @@ function Detail({ of: a, turn, mayChange, onEdit, onChanged }: { of: Alert; turn
         <button type="button" class="button" disabled={!mayChange} title={why} onClick={onEdit}>Change …</button>
         <button type="button" class="button danger" disabled={!mayChange} title={why} onClick={() => setDoomed(true)}>Delete …</button>
       </div>
+      <Watches of={a} as={w} />
       {a.description && <p>{a.description}</p>}
       {problem && <p class="bad" role="alert">{problem}</p>}
       {tested && (
         <div class="notice" role="status">
-          <p>Now it measures {reading(tested.reading)} of {format.plural(tested.reading.events, "event")}: <State of={tested.reading.state} /></p>
+          <p>Now it measures {reading(w, tested.reading)} of {format.plural(tested.reading.events, "event")}: <State of={tested.reading.state} /></p>
           {tested.notices.length === 0 ? <p class="secondary">It has no channel to tell.</p> : <ul>{tested.notices.map((n) => <li key={n.id}><span class={n.state === "sent" ? "good" : "bad"}>{n.state === "sent" ? "Taken" : "Not taken"}</span>{` by ${n.where}`}{n.error && `: ${n.error}`}</li>)}</ul>}
         </div>
       )}
       <h3>History</h3>
-      <Part of={history} none="Its state has not changed yet." columns={changeColumns} rowId={(c) => `${c.at} ${c.to}`} />
+      <Part of={history} none="Its state has not changed yet." columns={changeColumns(w)} rowId={(c) => `${c.at} ${c.to}`} />
       <h3>Notices</h3>
       <Part of={notices} none="Nobody was told of anything yet." columns={noticeColumns} rowId={(n) => n.id} />
       {doomed && <FormDialog title={`Delete ${a.name.slice(0, 60)}?`} action="Delete" danger onClose={() => setDoomed(false)} onSubmit={async () => { await call(at, { method: "DELETE" }); setDoomed(false); setParams({ id: null }); onChanged(); }}><p>Its history goes with it, and notices that wait are not sent.</p></FormDialog>}
