@@ -13,9 +13,14 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.waitForSelector(".empty, .plain-table");
   await p.page.keyboard.press("n");
   await p.page.waitForSelector("dialog form");
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: a name, the value above or below which it fires\./);
+  assert.ok(await p.page.isDisabled("dialog button:text-is('Save')"));
   await p.page.keyboard.type(hostile[0]);
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: the value above or below which it fires\./);
   await p.page.fill("dialog label:has-text('the value') input", "2000");
+  await p.page.waitForSelector("dialog label:has-text('the value, ms'):has-text('= 2.00 s')");
   await p.page.fill("dialog input[placeholder='type:model']", "type:tool");
+  assert.ok(await p.page.isEnabled("dialog button:text-is('Save')"));
   await p.page.click("dialog button:has-text('Add a channel')");
   await p.page.fill("dialog input[placeholder^='ann@']", "no address");
   await p.page.keyboard.press("Enter");
@@ -25,15 +30,18 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector(".alert-detail");
   await soon.equal(() => p.page.textContent(".alert-detail h2"), hostile[0]);
+  await p.page.waitForSelector(".alert-detail:has-text('average of duration, event type is tool')");
+  await p.page.waitForSelector("td:has-text('average of duration, event type is tool'):has-text('fires when above 2.00 s over 1 hour')");
   // It is evaluated within some seconds, and the page says what came of it.
   const [made] = (await send("GET", "/v1/alerts")).data.filter((a) => a.name === hostile[0]);
   for (let i = 0; i < 80 && (await send("GET", `/v1/alerts/${made.id}`)).data.status.state !== "firing"; i++) await new Promise((done) => setTimeout(done, 200));
   for (let i = 0; i < 80 && (await send("GET", `/v1/alerts/${made.id}/notices`)).data[0]?.state !== "failed"; i++) await new Promise((done) => setTimeout(done, 200));
   await p.page.click("button[aria-label='Load again']");
   await p.page.waitForSelector("td .alert-state.bad:text('Firing')");
+  await p.page.waitForSelector("tr:has(.alert-state.bad) td span:text-is('9.00 s')");
   await p.page.waitForSelector(".alert-detail:has-text('this server sends no e-mail')");
   await p.page.click(".alert-detail button:text-is('Test')");
-  await soon.match(() => p.page.textContent(".alert-detail [role=status]"), /measures 9000.*Firing.*Not taken by ann@example\.com: this server sends no e-mail/s);
+  await soon.match(() => p.page.textContent(".alert-detail [role=status]"), /measures 9\.00 s.*Firing.*Not taken by ann@example\.com: this server sends no e-mail/s);
   await p.page.selectOption(".alert-detail select[aria-label=Silence]", "8");
   await p.page.waitForSelector("td:has-text('silent until')");
   await p.page.click(".alert-detail button:has-text('End the silence')");
@@ -56,6 +64,58 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.close();
 });
 
+test("alerts: what is typed into the form is not lost, and is asked about", async () => {
+  const p = await open();
+  await p.go("alerts", "h1:text-is('Alerts')");
+  const name = () => p.page.inputValue("dialog input[placeholder='slow answers']");
+  const ask = "dialog [role=alertdialog]";
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form");
+  await p.page.keyboard.press("Escape"); // nothing was typed
+  await p.page.waitForSelector("dialog", { state: "detached" });
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form");
+  await p.page.keyboard.type(hostile[2]);
+  await p.page.click("dialog button:has-text('Add a channel')");
+  await p.page.selectOption("dialog select[aria-label=Channel]", "webhook");
+  await p.page.fill("dialog input[type=url]", "https://hooks.invalid/token-7f3a");
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: the value above or below which it fires\./);
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForSelector(ask);
+  await p.flaws("the question");
+  await p.page.keyboard.press("Escape"); // once more: one stays
+  await p.page.waitForSelector(ask, { state: "detached" });
+  await soon.equal(name, hostile[2]);
+  await p.page.keyboard.press("Escape");
+  await p.page.click(`${ask} button:has-text('keep them in this tab')`);
+  await p.page.waitForSelector("dialog", { state: "detached" });
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form:has-text('kept in this tab')");
+  await soon.equal(name, hostile[2]);
+  await soon.equal(() => p.page.inputValue("dialog input[type=url]"), "https://hooks.invalid/token-7f3a");
+  // The way to another page is held, too.
+  await p.page.evaluate(() => { location.hash = "/events"; });
+  await p.page.click(`${ask} button:has-text('Stay')`);
+  await soon.equal(name, hostile[2]);
+  const stored = await p.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+  assert.ok(/spangrove\.alert\.\w*\.new /.test(stored) && !/token-7f3a|whsec_/.test(stored), stored);
+  await p.page.reload();
+  await p.page.waitForSelector("h1:text-is('Alerts')");
+  await p.page.waitForSelector(".empty, .plain-table");
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form:has-text('kept in this tab')");
+  await soon.equal(name, hostile[2]);
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: .*the address under Tell 1\./);
+  await p.page.keyboard.press("Escape");
+  await p.page.click(`${ask} button:has-text('Discard them')`);
+  await p.page.waitForSelector("dialog", { state: "detached" });
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form");
+  await soon.equal(name, "");
+  await p.check("the form kept");
+  await p.close();
+});
+
 test("alerts: of a chart, a webhook's address and secret are not shown again, all widths", async () => {
   const chart = (await send("POST", "/v1/charts", { name: `delay ${hostile[1]}`, metric: "duration" })).data;
   for (const [width, scheme] of [[1280, "light"], [400, "dark"], [2560, "light"]]) {
@@ -73,7 +133,8 @@ test("alerts: of a chart, a webhook's address and secret are not shown again, al
       await p.page.fill("dialog input[type=url]", "https://hooks.invalid/token-7f3a");
       await soon.match(() => p.page.inputValue("dialog input[spellcheck=false]"), /^whsec_.{44}$/);
       await p.page.keyboard.press("Enter");
-      await p.page.waitForSelector(".alert-detail");
+      await p.page.waitForSelector(".alert-detail:has-text('average of duration'):has-text('fires when above 5 ms')");
+      await soon.match(() => p.page.textContent(".alert-detail .alert-watches"), /^chart delay /);
       await p.page.click(".alert-detail button:has-text('Change')");
       await soon.equal(() => p.page.inputValue("dialog input[type=url]"), "");
       assert.ok(!(await p.page.content()).includes("token-7f3a"), "the address is in the page");

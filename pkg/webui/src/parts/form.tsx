@@ -26,13 +26,14 @@ interface FormProps {
   action: string; // what the button says
   danger?: boolean;
   ready?: boolean;
+  missing?: string[]; // what must be given before it can be done, in words
   onSubmit: () => Promise<void>; // the dialog closes once it is done
   onClose: () => void;
   children: ComponentChildren;
 }
 
 /** A dialog with a form that does one thing, and says what went wrong. */
-export function FormDialog({ title, action, danger, ready = true, onSubmit, onClose, children }: FormProps) {
+export function FormDialog({ title, action, danger, ready = true, missing = [], onSubmit, onClose, children }: FormProps) {
   const { busy, problem, run } = useWork();
   return (
     <Dialog label={title} onClose={onClose}>
@@ -40,9 +41,10 @@ export function FormDialog({ title, action, danger, ready = true, onSubmit, onCl
         <h2>{title}</h2>
         {children}
         {problem && <p class="bad" role="alert">{problem}</p>}
+        {missing.length > 0 && <p class="secondary" role="status">{`Missing: ${missing.join(", ")}.`}</p>}
         <div class="form-end">
           <button type="button" class="button" onClick={onClose}>Cancel</button>
-          <button type="submit" class={`button ${danger ? "danger" : "primary"}`} disabled={busy || !ready}>{action}</button>
+          <button type="submit" class={`button ${danger ? "danger" : "primary"}`} disabled={busy || !ready || missing.length > 0}>{action}</button>
         </div>
       </form>
     </Dialog>

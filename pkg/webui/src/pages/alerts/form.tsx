@@ -1,14 +1,17 @@
 // The form of an alert.
+import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Alert, ListChartsAnswer, UpdateAlertAnswer } from "../../api/types.gen.ts";
+import { useLeaving } from "../../app/leaving.ts";
+import { href } from "../../app/router.ts";
+import { me } from "../../app/session.ts";
+import { figureText, measuredBy, unitOf } from "../../model/alerts.ts";
 import { aggregations, textOf } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import { useLoaded } from "../../parts/common.tsx";
 import { FormDialog } from "../../parts/form.tsx";
-
-/** A number as it is shown. */
-export const figure = (v: number | null | undefined) => (v == null ? "–" : String(Number(v.toPrecision(6))));
+import { useBooleans } from "../dashboards/data.ts";
 
 interface Channel { id?: string; type: string; host?: string; url: string; secret: string; to: string }
 
@@ -29,19 +32,97 @@ function Minutes({ label, value, none, onChange }: { label: string; value: numbe
   );
 }
 
-export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert) => void }) {
-  const charts = useLoaded("charts", (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
-  const own = textOf((of?.query ?? []) as Parameters<typeof textOf>[0]);
-  const [v, setV] = useState({
-    name: of?.name ?? "", description: of?.description ?? "", chart: of ? of.chart_id ?? "" : chart ?? "", metric: of?.metric ?? "duration", func: of?.func ?? "average", query: own.text,
+/** What stands in the form. */
+interface Draft {
+  name: string; description: string; chart: string; metric: string; func: string; query: string; compare: string; op: string; threshold: string;
+  window: number; for: number; min: string; noData: boolean; zone: string; channels: Channel[];
+}
+
+/**
+ * Edits that are not saved yet, by their keys. The tab of the browser keeps them over a reload, but for addresses of webhooks and secrets, which
+ * no page stores and which are forgotten when somebody signs out.
+ */
+const drafts = new Map<string, Draft>();
+effect(() => { if (!me.value) drafts.clear(); });
+const draftKey = (of: Alert | null, chart: string | null) => `spangrove.alert.${me.value?.project.id ?? ""}.${of?.id ?? `new ${chart ?? ""}`}`;
+
+/** Returns the edits that are kept; webhooks whose secret is not kept get a new one. */
+function readDraft(key: string): Draft | null {
+  try {
+    const d = drafts.get(key) ?? (JSON.parse(sessionStorage.getItem(key) ?? "null") as Draft | null);
+    return d && { ...d, channels: d.channels.map((c) => (c.type === "webhook" && !c.id && !c.secret ? { ...c, secret: newSecret() } : c)) };
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps edits; null: there are none any more. */
+function keepDraft(key: string, d: Draft | null): void {
+  if (!d) {
+    drafts.delete(key);
+    sessionStorage.removeItem(key);
+    return;
+  }
+  drafts.set(key, d);
+  sessionStorage.setItem(key, JSON.stringify({ ...d, channels: d.channels.map((c) => ({ ...c, url: "", secret: "" })) }));
+}
+
+/** What the form shows before anything is typed. */
+function draftOf(of: Alert | null, chart: string | null): Draft {
+  return {
+    name: of?.name ?? "", description: of?.description ?? "", chart: of ? of.chart_id ?? "" : chart ?? "", metric: of?.metric ?? "duration", func: of?.func ?? "average", query: ownQuery(of).text,
     compare: of?.compare ?? "value", op: of?.op ?? "above", threshold: of ? String(of.threshold) : "", window: of?.window_minutes ?? 60, for: of?.for_minutes ?? 0, min: of ? String(of.min_events) : "", noData: of?.notify_no_data ?? false,
     zone: of?.timezone || Intl.DateTimeFormat().resolvedOptions().timeZone,
-  });
-  const [channels, setChannels] = useState<Channel[]>((of?.channels ?? []).map((c) => ({ id: c.id, type: c.type, host: c.host, url: "", secret: "", to: (c.to ?? []).join(", ") })));
-  const set = (change: Partial<typeof v>) => setV({ ...v, ...change });
-  const edit = (i: number, change: Partial<Channel>) => setChannels(channels.map((c, k) => (k === i ? { ...c, ...change } : c)));
+    channels: (of?.channels ?? []).map((c) => ({ id: c.id, type: c.type, host: c.host, url: "", secret: "", to: (c.to ?? []).join(", ") })),
+  };
+}
+
+/** The filters of an alert as text, and those that no text says. */
+const ownQuery = (of: Alert | null) => textOf((of?.query ?? []) as Parameters<typeof textOf>[0]);
+
+/** What must be given before an alert can be saved. */
+function missingOf(v: Draft, unreadable: boolean): string[] {
+  const list: [boolean, string][] = [
+    [v.name.trim() === "", "a name"],
+    [v.chart === "" && v.metric.trim() === "", "a field or a metric"],
+    [v.chart === "" && unreadable, "a filter that can be read"],
+    [v.threshold === "", v.compare === "week_before" ? "by how many % it changes" : "the value above or below which it fires"],
+    ...v.channels.flatMap((c, i): [boolean, string][] => [
+      [c.type === "email" && c.to.trim() === "", `the addresses under Tell ${i + 1}`],
+      [c.type !== "email" && !c.id && c.url.trim() === "", `the address under Tell ${i + 1}`],
+      [c.type === "webhook" && !c.id && c.secret.trim() === "", `the secret under Tell ${i + 1}`],
+    ]),
+  ];
+  return list.flatMap(([missing, words]) => (missing ? [words] : []));
+}
+
+/** The form of a new alert, of a chart if one is given, or of one that is changed. Closing it with edits asks first. */
+export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert) => void }) {
+  const charts = useLoaded("charts", (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
+  const booleans = useBooleans();
+  const own = ownQuery(of);
+  const key = draftKey(of, chart);
+  const [base] = useState(() => draftOf(of, chart));
+  const [kept] = useState(() => readDraft(key));
+  const [v, setV] = useState(kept ?? base);
+  const [asking, setAsking] = useState(false);
+  const unsaved = JSON.stringify(v) !== JSON.stringify(base);
+  const leaving = useLeaving(unsaved, href(["alerts"]));
+  const change = (d: Draft) => {
+    setV(d);
+    keepDraft(key, JSON.stringify(d) === JSON.stringify(base) ? null : d);
+  };
+  const { channels } = v;
+  const setChannels = (list: Channel[]) => change({ ...v, channels: list });
+  const ask = asking || leaving.to !== null;
+  const stay = () => { setAsking(false); leaving.stay(); };
+  const leave = () => { if (leaving.to !== null) leaving.leave(); else onClose(); };
+  const set = (changes: Partial<Draft>) => change({ ...v, ...changes });
+  const edit = (i: number, changes: Partial<Channel>) => setChannels(channels.map((c, k) => (k === i ? { ...c, ...changes } : c)));
   const { problem, filters } = compile(v.query, "events");
   const week = v.compare === "week_before";
+  const measured = measuredBy({ chart_id: v.chart || null, metric: v.metric, func: v.func, query: [] }, charts.value?.data ?? []);
+  const unit = measured ? unitOf(measured, booleans) : "";
   const save = async () => {
     const body = {
       name: v.name, description: v.description, compare: v.compare, op: v.op, threshold: Number(v.threshold), window_minutes: v.window, for_minutes: v.for, notify_no_data: v.noData, timezone: v.zone,
@@ -50,10 +131,12 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
       channels: channels.map((c) => ({ ...(c.id ? { id: c.id } : {}), type: c.type, ...(c.type === "email" ? { to: c.to.split(/[\s,;]+/).filter(Boolean) } : { ...(c.url ? { url: c.url } : {}), ...(c.secret && c.type === "webhook" ? { secret: c.secret } : {}) }) })),
     };
     const answer = await call<UpdateAlertAnswer>(of ? `v1/alerts/${encodeURIComponent(of.id)}` : "v1/alerts", { method: of ? "PUT" : "POST", body });
+    keepDraft(key, null);
     onSaved(answer.data);
   };
   return (
-    <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" ready={!problem && v.threshold !== ""} onSubmit={save} onClose={onClose}>
+    <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" missing={missingOf(v, problem !== null)} onSubmit={save} onClose={() => { if (ask) stay(); else if (unsaved) setAsking(true); else onClose(); }}>
+      {kept && unsaved && !ask && <div class="alert-ask"><span class="grow">These edits were kept in this tab; they are not saved.</span><button type="button" class="button" onClick={() => change(base)}>Discard them</button></div>}
       <label>Name<input class="input" required maxLength={200} value={v.name} placeholder="slow answers" onInput={(e) => set({ name: e.currentTarget.value })} /></label>
       <label>What is measured
         <select class="input" value={v.chart} onChange={(e) => set({ chart: e.currentTarget.value })}>
@@ -74,7 +157,7 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
       )}
       <div class="triple">
         <label>Fires when it is<select class="input" value={v.op} onChange={(e) => set({ op: e.currentTarget.value as "above" })}><option value="above">above</option><option value="below">below</option></select></label>
-        <label>{week ? "by more than, %" : "the value"}<input class="input" type="number" step="any" required min={week ? 0 : undefined} value={v.threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} /></label>
+        <label>{week ? "by more than, %" : unit ? `the value, ${unit}` : "the value"}<input class="input" type="number" step="any" required min={week ? 0 : undefined} value={v.threshold} onInput={(e) => set({ threshold: e.currentTarget.value })} />{!week && unit && unit !== "events" && v.threshold !== "" && <span>{`= ${figureText(measured, Number(v.threshold), booleans)}`}</span>}</label>
         <label>Compared with<select class="input" value={v.compare} onChange={(e) => set({ compare: e.currentTarget.value as "value" })}><option value="value">the value</option><option value="week_before">the week before</option></select></label>
         <Minutes label="Measured over" value={v.window} onChange={(window) => set({ window })} />
         <Minutes label="For at least" none="at once" value={v.for} onChange={(m) => set({ for: m })} />
@@ -94,6 +177,14 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
       ))}
       {channels.length < 10 && <div><button type="button" class="button" onClick={() => setChannels([...channels, { type: "email", url: "", secret: "", to: "" }])}>Add a channel</button></div>}
       <label>Note, part of the notices<input class="input" maxLength={2000} value={v.description} onInput={(e) => set({ description: e.currentTarget.value })} /></label>
+      {ask && (
+        <div class="alert-ask" role="alertdialog" aria-label="Unsaved edits">
+          The edits are not saved.
+          <button type="button" class="button primary" ref={(b) => b?.focus()} onClick={stay}>Stay</button>
+          <button type="button" class="button" onClick={leave}>Leave, and keep them in this tab</button>
+          <button type="button" class="button danger" onClick={() => { keepDraft(key, null); leave(); }}>Discard them</button>
+        </div>
+      )}
     </FormDialog>
   );
 }
