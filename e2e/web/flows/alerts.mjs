@@ -64,11 +64,10 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.close();
 });
 
-test("alerts: what is typed into the form is not lost, and is asked about", async () => {
+test("alerts: what is typed into the form is not lost", async () => {
   const p = await open();
   await p.go("alerts", "h1:text-is('Alerts')");
   const name = () => p.page.inputValue("dialog input[placeholder='slow answers']");
-  const ask = "dialog [role=alertdialog]";
   await p.page.keyboard.press("n");
   await p.page.waitForSelector("dialog form");
   await p.page.keyboard.press("Escape"); // nothing was typed
@@ -81,22 +80,11 @@ test("alerts: what is typed into the form is not lost, and is asked about", asyn
   await p.page.fill("dialog input[type=url]", "https://hooks.invalid/token-7f3a");
   await soon.match(() => p.page.textContent("dialog form"), /Missing: the value above or below which it fires\./);
   await p.page.keyboard.press("Escape");
-  await p.page.waitForSelector(ask);
-  await p.flaws("the question");
-  await p.page.keyboard.press("Escape"); // once more: one stays
-  await p.page.waitForSelector(ask, { state: "detached" });
-  await soon.equal(name, hostile[2]);
-  await p.page.keyboard.press("Escape");
-  await p.page.click(`${ask} button:has-text('keep them in this tab')`);
   await p.page.waitForSelector("dialog", { state: "detached" });
   await p.page.keyboard.press("n");
   await p.page.waitForSelector("dialog form:has-text('kept in this tab')");
   await soon.equal(name, hostile[2]);
   await soon.equal(() => p.page.inputValue("dialog input[type=url]"), "https://hooks.invalid/token-7f3a");
-  // The way to another page is held, too.
-  await p.page.evaluate(() => { location.hash = "/events"; });
-  await p.page.click(`${ask} button:has-text('Stay')`);
-  await soon.equal(name, hostile[2]);
   const stored = await p.page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
   assert.ok(/spangrove\.alert\.\w*\.new /.test(stored) && !/token-7f3a|whsec_/.test(stored), stored);
   await p.page.reload();
@@ -106,8 +94,9 @@ test("alerts: what is typed into the form is not lost, and is asked about", asyn
   await p.page.waitForSelector("dialog form:has-text('kept in this tab')");
   await soon.equal(name, hostile[2]);
   await soon.match(() => p.page.textContent("dialog form"), /Missing: .*the address under Tell 1\./);
+  await p.page.click("dialog button:has-text('Discard them')");
+  await soon.equal(name, "");
   await p.page.keyboard.press("Escape");
-  await p.page.click(`${ask} button:has-text('Discard them')`);
   await p.page.waitForSelector("dialog", { state: "detached" });
   await p.page.keyboard.press("n");
   await p.page.waitForSelector("dialog form");

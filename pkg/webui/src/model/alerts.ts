@@ -21,7 +21,8 @@ export function measuredBy(a: Pick<Alert, "chart_id" | "metric" | "func" | "quer
 /** Aggregations of the API that charts know by another name. */
 const synonyms: Record<string, string> = { avg: "average", mean: "average", p50: "median" };
 
-const seriesOf = (m: Measured): Series => ({ name: "", metric: m.metric, aggregation: synonyms[m.func] ?? m.func, groupBy: "", filters: [] });
+/** What is measured as a series of a chart. */
+export const seriesOf = (m: Measured): Series => ({ name: "", metric: m.metric, aggregation: synonyms[m.func] ?? m.func, groupBy: "", filters: [] });
 
 /** What is measured in words: "p95 of duration, event type is model". */
 export function measuresText(m: Measured): string {

@@ -45,10 +45,7 @@ export function Copy({ text, label, plain }: { text: string | (() => string | Pr
   );
 }
 
-/**
- * A dialog over the page, which Esc and a click beside it close, unless onClose keeps it. The browser lets a page keep a dialog only once in a row
- * when it asks by a cancel event, so Esc is taken as a key.
- */
+/** A dialog over the page, which Esc and a click beside it close. */
 export function Dialog({ onClose, label, className, children }: { onClose: () => void; label: string; className?: string; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
@@ -60,13 +57,8 @@ export function Dialog({ onClose, label, className, children }: { onClose: () =>
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  const escape = (e: KeyboardEvent) => {
-    if (e.key !== "Escape" || e.defaultPrevented || e.isComposing || document.querySelector("[popover=auto]:popover-open")) return;
-    e.preventDefault();
-    onClose();
-  };
   return (
-    <dialog ref={ref} class={className} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }} onKeyDown={escape} onClick={(e) => { if (e.target === ref.current) onClose(); }}>
+    <dialog ref={ref} class={className} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }} onClick={(e) => { if (e.target === ref.current) onClose(); }}>
       {children}
     </dialog>
   );

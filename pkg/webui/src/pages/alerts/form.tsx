@@ -3,10 +3,8 @@ import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Alert, ListChartsAnswer, UpdateAlertAnswer } from "../../api/types.gen.ts";
-import { useLeaving } from "../../app/leaving.ts";
-import { href } from "../../app/router.ts";
 import { me } from "../../app/session.ts";
-import { figureText, measuredBy, unitOf } from "../../model/alerts.ts";
+import { figureText, measuredBy, seriesOf, unitOf } from "../../model/alerts.ts";
 import { aggregations, textOf } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import { useLoaded } from "../../parts/common.tsx";
@@ -96,32 +94,27 @@ function missingOf(v: Draft, unreadable: boolean): string[] {
   return list.flatMap(([missing, words]) => (missing ? [words] : []));
 }
 
-/** The form of a new alert, of a chart if one is given, or of one that is changed. Closing it with edits asks first. */
+/** The form of a new alert, of a chart if one is given, or of one that is changed. */
 export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert) => void }) {
   const charts = useLoaded("charts", (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
-  const booleans = useBooleans();
   const own = ownQuery(of);
   const key = draftKey(of, chart);
   const [base] = useState(() => draftOf(of, chart));
   const [kept] = useState(() => readDraft(key));
   const [v, setV] = useState(kept ?? base);
-  const [asking, setAsking] = useState(false);
   const unsaved = JSON.stringify(v) !== JSON.stringify(base);
-  const leaving = useLeaving(unsaved, href(["alerts"]));
   const change = (d: Draft) => {
     setV(d);
     keepDraft(key, JSON.stringify(d) === JSON.stringify(base) ? null : d);
   };
   const { channels } = v;
   const setChannels = (list: Channel[]) => change({ ...v, channels: list });
-  const ask = asking || leaving.to !== null;
-  const stay = () => { setAsking(false); leaving.stay(); };
-  const leave = () => { if (leaving.to !== null) leaving.leave(); else onClose(); };
   const set = (changes: Partial<Draft>) => change({ ...v, ...changes });
   const edit = (i: number, changes: Partial<Channel>) => setChannels(channels.map((c, k) => (k === i ? { ...c, ...changes } : c)));
   const { problem, filters } = compile(v.query, "events");
   const week = v.compare === "week_before";
   const measured = measuredBy({ chart_id: v.chart || null, metric: v.metric, func: v.func, query: [] }, charts.value?.data ?? []);
+  const booleans = useBooleans(measured ? [seriesOf(measured)] : []);
   const unit = measured ? unitOf(measured, booleans) : "";
   const save = async () => {
     const body = {
@@ -135,8 +128,8 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
     onSaved(answer.data);
   };
   return (
-    <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" missing={missingOf(v, problem !== null)} onSubmit={save} onClose={() => { if (ask) stay(); else if (unsaved) setAsking(true); else onClose(); }}>
-      {kept && unsaved && !ask && <div class="alert-ask"><span class="grow">These edits were kept in this tab; they are not saved.</span><button type="button" class="button" onClick={() => change(base)}>Discard them</button></div>}
+    <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" missing={missingOf(v, problem !== null)} onSubmit={save} onClose={onClose}>
+      {kept && unsaved && <div class="alert-ask"><span class="grow">These edits were kept in this tab; they are not saved.</span><button type="button" class="button" onClick={() => change(base)}>Discard them</button></div>}
       <label>Name<input class="input" required maxLength={200} value={v.name} placeholder="slow answers" onInput={(e) => set({ name: e.currentTarget.value })} /></label>
       <label>What is measured
         <select class="input" value={v.chart} onChange={(e) => set({ chart: e.currentTarget.value })}>
@@ -177,14 +170,6 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
       ))}
       {channels.length < 10 && <div><button type="button" class="button" onClick={() => setChannels([...channels, { type: "email", url: "", secret: "", to: "" }])}>Add a channel</button></div>}
       <label>Note, part of the notices<input class="input" maxLength={2000} value={v.description} onInput={(e) => set({ description: e.currentTarget.value })} /></label>
-      {ask && (
-        <div class="alert-ask" role="alertdialog" aria-label="Unsaved edits">
-          The edits are not saved.
-          <button type="button" class="button primary" ref={(b) => b?.focus()} onClick={stay}>Stay</button>
-          <button type="button" class="button" onClick={leave}>Leave, and keep them in this tab</button>
-          <button type="button" class="button danger" onClick={() => { keepDraft(key, null); leave(); }}>Discard them</button>
-        </div>
-      )}
     </FormDialog>
   );
 }

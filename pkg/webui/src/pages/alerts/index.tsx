@@ -5,7 +5,7 @@ import type { Alert, AlertChange, AlertNotice, AlertReading, ListAlertHistoryAns
 import { addCommands } from "../../app/keymap.ts";
 import { route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
-import { conditionText, figureText, measuredBy, measuresText, type Measured } from "../../model/alerts.ts";
+import { conditionText, figureText, measuredBy, measuresText, type Measured, seriesOf } from "../../model/alerts.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FormDialog, useWork } from "../../parts/form.tsx";
@@ -35,11 +35,12 @@ const reading = (w: Watched, r: AlertReading) => (
 
 /** Returns what says of an alert what it watches. Charts are loaded if an alert measures one. */
 function useWatched(list: Alert[]): (a: Alert) => Watched {
-  const booleans = useBooleans();
   const ids = [...new Set(list.flatMap((a) => a.chart_id ?? []))].sort().join(" ");
   const charts = useLoaded(ids || null, (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
+  const measures = (a: Alert) => measuredBy(a, charts.value?.data ?? []);
+  const booleans = useBooleans(list.flatMap((a) => { const m = measures(a); return m ? [seriesOf(m)] : []; }));
   return (a) => {
-    const measured = measuredBy(a, charts.value?.data ?? []);
+    const measured = measures(a);
     const text = measured ? measuresText(measured) : charts.value ? "a chart that is deleted" : "a chart";
     return { measured, text, figure: (v) => figureText(measured, v, booleans), condition: conditionText(a, measured, booleans) };
   };

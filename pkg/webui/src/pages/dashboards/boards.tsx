@@ -119,7 +119,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   const cursor = useMemo(() => signal<number | null>(null), []);
   const { names } = useFields("events");
   const list = useMemo(() => [...board.charts], [board]);
-  const booleans = useBooleans(list.map(([, d]) => d));
+  const booleans = useBooleans(list.flatMap(([, d]) => d.series));
   const stop = useRef<AbortController | null>(null);
 
   useEffect(() => {

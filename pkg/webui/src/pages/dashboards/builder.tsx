@@ -49,7 +49,7 @@ function Builder({ saved }: { saved: Drawing }) {
   const [loading, setLoading] = useState(false);
   const [doomed, setDoomed] = useState(false);
   const cursor = useMemo(() => signal<number | null>(null), []);
-  const booleans = useBooleans([drawing]);
+  const booleans = useBooleans(drawing.series);
   const { paths, names } = useFields("events");
   const set = (change: Partial<Drawing>) => setParams({ c: JSON.stringify({ ...drawing, ...change }) }, true);
   const setSeries = (i: number, change: Partial<Series>) => set({ series: drawing.series.map((s, k) => (k === i ? { ...s, ...change } : s)) });

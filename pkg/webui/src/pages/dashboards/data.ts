@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Filter, ListEventValuesAnswer, ListEventValuesBody, ListMetricsAnswer, QueryChartsAnswer, QueryChartsBody, Schema } from "../../api/types.gen.ts";
 import { ownZone, utc } from "../../app/zone.ts";
-import { maxGroups, maxScores, metricField, type Answered, type Drawing } from "../../model/charts.ts";
+import { maxGroups, maxScores, metricField, type Answered, type Drawing, type Series } from "../../model/charts.ts";
 import { scoreNames } from "../../model/scores.ts";
 import { bounds, dateRange } from "../../parts/range.tsx";
 
@@ -60,11 +60,11 @@ export async function loadCharts(charts: Drawing[], shared: Filter[], range: str
   return out;
 }
 
-/** The fields of charts that are true or false: by their metric, or by their values. */
-export function useBooleans(charts: Drawing[]): Set<string> {
+/** The fields of these series that are true or false: by their metric, or by their values. */
+export function useBooleans(series: Series[]): Set<string> {
   const [declared, setDeclared] = useState<string[]>([]);
   const [seen, setSeen] = useState<string[]>([]);
-  const fields = [...new Set(charts.flatMap((d) => d.series.filter((s) => s.aggregation === "average").map((s) => metricField(s.metric))))].filter((f) => isScore.test(f)).join("\n");
+  const fields = [...new Set(series.filter((s) => s.aggregation === "average").map((s) => metricField(s.metric)))].filter((f) => isScore.test(f)).join("\n");
   useEffect(() => {
     call<ListMetricsAnswer>("v1/metrics").then((a) => setDeclared(a.metrics.filter((m) => m.return_type === "boolean").map((m) => `metrics.${m.name}`)), () => {});
   }, []);
