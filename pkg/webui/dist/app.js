@@ -99,7 +99,7 @@ func main() {
     "config": {"model": "gpt-4o-mini", "provider": "openai"},
     "inputs": {"chat_history": [{"role": "user", "content": "Hello?"}]},
     "outputs": {"role": "assistant", "content": "Hello!"},
-    "metadata": {"prompt_tokens": 12, "completion_tokens": 5},
+    "metadata": {"prompt_tokens": 12, "completion_tokens": 5, "total_tokens": 17},
     "duration": 420
   }]
 }'
