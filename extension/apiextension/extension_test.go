@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -507,6 +509,28 @@ func TestMountErrors(t *testing.T) {
 	r.Unmount("POST /events")
 	if err := r.Mount("POST /events", nop); err != nil {
 		t.Errorf("mount again: %v", err)
+	}
+}
+
+// An address that ends in a slash makes two of them before a path.
+func TestDoubledSlashes(t *testing.T) {
+	t.Parallel()
+	r := newRouter(nil)
+	err := r.Mount("POST /events/{id}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, r.PathValue("id"), " of ", r.Pattern)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"//events/a": "a of POST /events/{id}", "/events///a": "a of POST /events/{id}", "//events//a%2F%2Fb?x=//": "a//b of POST /events/{id}", "/events/a": "a of POST /events/{id}",
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), "POST", "http://127.0.0.1"+path, nil)
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, req)
+		if w.Code != http.StatusOK || w.Body.String() != want {
+			t.Errorf("%s: %d %s, want %s", path, w.Code, w.Body, want)
+		}
 	}
 }
 

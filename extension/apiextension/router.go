@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -84,6 +86,7 @@ func notMounted(w http.ResponseWriter, _ *http.Request) {
 
 // ServeHTTP routes a request. r.Pattern tells the route to those around it.
 func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	req = oneSlash(req)
 	mux := r.current.Load()
 	if h, pattern := mux.Handler(req); pattern == "" {
 		var found unrouted
@@ -93,6 +96,27 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	mux.ServeHTTP(w, req)
 }
+
+// oneSlash returns a request whose path has single slashes: an address that ends in a slash, before a path, makes two of them. The mux would
+// send the caller on, which clients that do not follow take for a failure.
+func oneSlash(req *http.Request) *http.Request {
+	escaped := req.URL.EscapedPath()
+	if !strings.Contains(escaped, "//") {
+		return req
+	}
+	single := slashes.ReplaceAllString(escaped, "/")
+	path, err := url.PathUnescape(single)
+	if err != nil {
+		return req
+	}
+	clean := *req
+	u := *req.URL
+	u.Path, u.RawPath = path, single
+	clean.URL = &u
+	return &clean
+}
+
+var slashes = regexp.MustCompile(`//+`)
 
 // unrouted catches the mux's own plain-text answer to what it cannot route.
 type unrouted struct {

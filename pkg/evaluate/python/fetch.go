@@ -19,7 +19,7 @@ const Loading evaluation.Failure = "loading"
 const (
 	// fetchWait is how long a caller waits for the interpreter that is being fetched, before it is told
 	// to come back.
-	fetchWait = 10 * time.Second
+	fetchWait = 4 * time.Second
 	// fetchAgain is when what waits in a queue is tried again while the interpreter is being fetched.
 	fetchAgain = 15 * time.Second
 	// firstPause is how long the second attempt to fetch waits; each further one waits twice as long, up
