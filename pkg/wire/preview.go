@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -130,12 +131,19 @@ func previewText(raw json.RawMessage, role string, depth int) string {
 	return ""
 }
 
-// previewList takes the last message of a role, else the last element that has a text.
+// mediaTypes are the types of parts of a message that are no text, such as images, in the forms of the providers.
+var mediaTypes = []string{"image", "image_url", "input_image", "audio", "input_audio", "video", "file", "input_file", "document", "media", "blob", "uri"}
+
+// previewList takes the last message of a role, else the last element that has a text; of parts such as images only where nothing else has.
 func previewList(raw json.RawMessage, role string, depth int) (text string) {
-	other := ""
+	var other, media string
 	for _, v := range rawjson.Array(raw) {
 		now := previewText(v, role, depth+1)
 		if now == "" {
+			continue
+		}
+		if kind, _ := rawjson.Text(rawjson.Get(v, "type")); slices.Contains(mediaTypes, kind) {
+			media = now
 			continue
 		}
 		if of, ok := rawjson.Text(rawjson.Get(v, "role")); ok && of == role || of == "model" && role == "assistant" {
@@ -144,10 +152,7 @@ func previewList(raw json.RawMessage, role string, depth int) (text string) {
 			other = now
 		}
 	}
-	if text == "" {
-		text = other
-	}
-	return text
+	return cmp.Or(text, other, media)
 }
 
 func previewObject(raw json.RawMessage, role string, depth int) string {
@@ -160,6 +165,13 @@ func previewObject(raw json.RawMessage, role string, depth int) string {
 			first, _ = rawjson.Text(v)
 		}
 	}
+	// A message says what it is by its own content; beside it may stand further choices.
+	if text := previewText(members["content"], role, depth+1); text != "" {
+		return text
+	}
+	if name := calledIn(members["tool_calls"]); name != "" {
+		return name
+	}
 	for _, keys := range [][]string{messageKeys, textKeys} {
 		for _, key := range keys {
 			if text := previewText(members[key], role, depth+1); text != "" {
@@ -167,14 +179,20 @@ func previewObject(raw json.RawMessage, role string, depth int) string {
 			}
 		}
 	}
-	if calls := members["tool_calls"]; calls != nil {
-		for _, call := range rawjson.Array(calls) {
-			if name, ok := rawjson.Text(rawjson.Lookup(call, "function", "name")); ok {
+	return first
+}
+
+// calledIn returns the first of a message's calls of tools: "get_weather(…)", empty if there is none. A call has its name in itself, or in
+// its function.
+func calledIn(calls json.RawMessage) string {
+	for _, call := range rawjson.Array(calls) {
+		for _, at := range []json.RawMessage{rawjson.Lookup(call, "function", "name"), rawjson.Get(call, "name")} {
+			if name, _ := rawjson.Text(at); name != "" {
 				return name + "(…)"
 			}
 		}
 	}
-	return first
+	return ""
 }
 
 // oneLine returns a text in one line, its spaces folded, of at most so many characters and an ellipsis.

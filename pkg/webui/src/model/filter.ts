@@ -164,6 +164,7 @@ function readTerm(text: string, at: number, inBrackets: boolean): Read {
     else if (operator === "~") operator = "!~";
     else return { message: `- does not go with ${sign}` };
   }
+  if (field === "text" && !operator.endsWith("~")) return { message: "text goes with ~: text~hello" };
   if (text[i] === "(" && field !== "has") {
     if (operator === ">" || operator === "<") return { message: `Brackets do not go with ${operator}` };
     const list = readValues(text, i);

@@ -7,7 +7,7 @@ import type {
   RunMetricAnswer, UpdateEventBody,
 } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
-import { go, href } from "../app/router.ts";
+import { go, href, setParams } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
 import * as format from "../model/format.ts";
 import { countOf } from "../model/tree.ts";
@@ -253,7 +253,10 @@ function Delete({ event, session, onClose }: { event: Event; session: string; on
       await call(`v1/${isSession ? "sessions" : "events"}/${event.event_id}`, { method: "DELETE" });
       onClose();
       if (isSession) go(href(["sessions"]));
-      else location.reload();
+      else {
+        setParams({ e: null }, true);
+        location.reload();
+      }
     } catch (e) {
       setProblem(format.messageOf(e));
     }

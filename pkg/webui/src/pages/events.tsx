@@ -77,7 +77,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     searchFields(rowFields, [...rowPaths, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))], body(cursor, pageSize), signal);
 
   useEffect(() => {
-    if (compiled.problem) return;
+    if (compiled.problem) return setLoading(false);
     const mine = new AbortController();
     stop.current = mine;
 

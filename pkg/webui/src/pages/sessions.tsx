@@ -64,7 +64,7 @@ export function SessionsPage() {
   const ask = (extra: SearchSessionsBody, signal: AbortSignal) => searchSessions(body(extra), signal);
 
   useEffect(() => {
-    if (compiled.problem) return;
+    if (compiled.problem) return setLoading(false);
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
