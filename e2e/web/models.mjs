@@ -20,12 +20,12 @@ test("alerts say what they measure, and write figures in its unit", () => {
   const is = (field, value, operator = "is") => ({ field, operator, value });
   const alert = (a) => ({ chart_id: null, metric: "duration", func: "p95", query: [], ...a });
   const text = (a, list = []) => alerts.measuresText(alerts.measuredBy(alert(a), list));
-  assert.equal(text({ query: [is("event_type", "model")] }), "p95 of duration, event type is model");
-  assert.equal(text({ func: "count", query: [{ field: "error", operator: "exists" }, is("config.model", ["a", "b"], "is any of")] }), "number of events, has error, model is one of a, b");
-  assert.equal(text({ func: null, metric: "cost", query: [is("duration", 2000, "greater than"), is("metadata.own_key", "x", "not contains")] }), "average of cost, duration is greater than 2.00 s, metadata.own_key does not contain x");
-  assert.equal(text({ query: [{ any: [[is("event_type", "tool"), is("event_name", "x")], [is("source", "y", "is not")]] }] }), "p95 of duration, (event type is tool and event name is x, or source is not y)");
+  assert.equal(text({ query: [is("event_type", "model")] }), "p95 of duration, type:model");
+  assert.equal(text({ func: "count", query: [{ field: "error", operator: "exists" }, is("config.model", ["a", "b"], "is any of")] }), "number of events, has:error model:(a OR b)");
+  assert.equal(text({ func: null, metric: "cost", query: [{ ...is("duration", 2000, "greater than"), type: "number" }, is("metadata.own_key", "x", "not contains"), is("tags", [], "is any of")] }), "average of cost, duration>2000 metadata.own_key!~x, 1 more filter");
+  assert.equal(text({ query: [{ any: [[is("event_type", "tool"), is("event_name", "x")], [is("source", "y", "is not")]] }] }), "p95 of duration, (type:tool name:x OR -source:y)");
   const chart = { id: "c", name: "delay", metric: "metrics.ok", func: "mean", query: [is("source", "prod")] };
-  assert.equal(text({ chart_id: "c" }, [chart]), "chart delay: average of ok, source is prod");
+  assert.equal(text({ chart_id: "c" }, [chart]), "chart delay: average of ok, source:prod");
   assert.equal(alerts.measuredBy(alert({ chart_id: "gone" }), [chart]), null);
   const rates = new Set(["metrics.ok"]);
   const shown = (a, v) => { const m = alerts.measuredBy(alert(a), [chart]); return [alerts.figureText(m, v, rates), alerts.unitOf(m, rates)]; };

@@ -336,6 +336,33 @@ test("a link to a transcript shows what its steps say, and two sessions are chos
   await send("DELETE", "/v1/samples");
 });
 
+test("a thread shows the call that is selected, also a late one, and what was before it", async () => {
+  const { session_id: session } = await send("POST", "/v1/session/start", { session: { session_name: "a long talk" } });
+  const began = Date.now() - 600_000;
+  const events = Array.from({ length: 100 }, (_, i) => ({
+    event_id: uuid(), session_id: session, event_type: "model", event_name: "answer", source: "test", start_time: began + i * 1000, duration: 500,
+    inputs: { chat_history: [{ role: "user", content: `question ${i}` }] }, outputs: { role: "assistant", content: `answer ${i}` },
+  }));
+  await send("POST", "/v1/events/batch", { events });
+  const p = await open();
+  const shown = (i) => p.page.waitForFunction((text) => {
+    const box = [...document.querySelectorAll(".thread .selected")].find((x) => x.textContent.includes(text))?.getBoundingClientRect();
+    return box && box.bottom > 0 && box.top < innerHeight;
+  }, `question ${i}`);
+  await p.go(`session/${session}?view=thread&e=${events[75].event_id}`, ".thread .selected");
+  await shown(75);
+  await p.page.click(".thread button:has-text('Show earlier (40 model calls before)')");
+  await p.page.waitForSelector(".thread .item:has-text('question 3')");
+  await shown(75);
+  await p.page.keyboard.press("1");
+  await p.page.waitForSelector(".tree-row");
+  await p.page.evaluate((id) => { location.hash = location.hash.replace(/e=[^&]+/, `e=${id}`); }, events[95].event_id);
+  await p.page.keyboard.press("5");
+  await shown(95);
+  await p.close();
+  await send("DELETE", `/v1/sessions/${session}`);
+});
+
 test("six readings of one selection, in both themes and at three widths", async () => {
   const found = await send("POST", "/v1/sessions/search", { sort: "events", limit: 5, filters: [{ field: "totals.events", operator: "less than", value: 1000 }, { field: "totals.model_events", operator: "greater than", value: 1 }] });
   const session = found.sessions[0].session_id;

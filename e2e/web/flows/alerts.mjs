@@ -30,8 +30,8 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector(".alert-detail");
   await soon.equal(() => p.page.textContent(".alert-detail h2"), hostile[0]);
-  await p.page.waitForSelector(".alert-detail:has-text('average of duration, event type is tool')");
-  await p.page.waitForSelector("td:has-text('average of duration, event type is tool'):has-text('fires when above 2.00 s over 1 hour')");
+  await p.page.waitForSelector(".alert-detail:has-text('average of duration, type:tool')");
+  await p.page.waitForSelector("td:has-text('average of duration, type:tool'):has-text('fires when above 2.00 s over 1 hour')");
   // It is evaluated within some seconds, and the page says what came of it.
   const [made] = (await send("GET", "/v1/alerts")).data.filter((a) => a.name === hostile[0]);
   for (let i = 0; i < 80 && (await send("GET", `/v1/alerts/${made.id}`)).data.status.state !== "firing"; i++) await new Promise((done) => setTimeout(done, 200));

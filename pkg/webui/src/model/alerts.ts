@@ -1,6 +1,6 @@
 // What alerts watch, in words, and their figures in the units of what is measured.
-import type { Alert, Chart, Condition, Filter } from "../api/types.gen.ts";
-import { longNames, metricField, seriesLabel, valueText, type Series } from "./charts.ts";
+import type { Alert, Chart, Filter } from "../api/types.gen.ts";
+import { metricField, seriesLabel, textOf, valueText, type Series } from "./charts.ts";
 import * as format from "./format.ts";
 
 /** What an alert measures: its own metric, or that of a saved chart. */
@@ -24,31 +24,11 @@ const synonyms: Record<string, string> = { avg: "average", mean: "average", p50:
 /** What is measured as a series of a chart. */
 export const seriesOf = (m: Measured): Series => ({ name: "", metric: m.metric, aggregation: synonyms[m.func] ?? m.func, groupBy: "", filters: [] });
 
-/** What is measured in words: "p95 of duration, event type is model". */
+/** What is measured, with the filter as the filter bar has it: "p95 of duration, type:model". */
 export function measuresText(m: Measured): string {
   const what = m.func === "count" ? "number of events" : seriesLabel(seriesOf(m));
-  return (m.chart && `chart ${m.chart.slice(0, 80)}: `) + [what, ...m.query.map(filterWords)].join(", ");
-}
-
-/** A filter in words: "event type is model", "has error". */
-export function filterWords(f: Filter): string {
-  return "any" in f ? `(${f.any.map((list) => list.map(conditionWords).join(" and ")).join(", or ")})` : conditionWords(f);
-}
-
-/** A condition in words. Long values are cut. */
-function conditionWords(c: Condition): string {
-  const field = c.field.includes(".") ? longNames[c.field] ?? c.field : c.field.replaceAll("_", " ");
-  const one = (v: unknown) => (c.field === "duration" && typeof v === "number" ? format.duration(v) : format.value(v).slice(0, 60));
-  const value = Array.isArray(c.value) ? c.value.map(one).join(", ") : one(c.value ?? "");
-  switch (c.operator) {
-    case "exists": return `has ${field}`;
-    case "not exists": return `has no ${field}`;
-    case "not contains": return `${field} does not contain ${value}`;
-    case "greater than": case "less than": return `${field} is ${c.operator} ${value}`;
-    case "after": case "before": return `${field} is ${c.operator} ${value}`;
-    case "is any of": return `${field} is one of ${value}`;
-    default: return `${field} ${c.operator} ${value}`;
-  }
+  const { text, rest } = textOf(m.query);
+  return (m.chart && `chart ${m.chart.slice(0, 80)}: `) + [what, ...(text ? [text] : []), ...(rest.length > 0 ? [format.plural(rest.length, "more filter")] : [])].join(", ");
 }
 
 /** A figure in the unit of what is measured, as charts write it. booleans are the fields of metrics that are true or false. */

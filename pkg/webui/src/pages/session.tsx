@@ -379,18 +379,24 @@ function Steps({ tree, range, selected, turn, onVisible, onSelect }: { tree: Tre
 const threadPage = 40;
 
 function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | null; onSelect: (id: string) => void }) {
-  const [upTo, setUpTo] = useState(threadPage);
   const calls = useMemo(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
-  const wanted = calls.slice(0, upTo);
+  const at = calls.findIndex((n) => n.id === selected);
+  const around = () => Math.max(0, at - (at % threadPage));
+  const [[from, upTo], setShown] = useState(() => [around(), around() + threadPage]);
+  useEffect(() => { if (at >= 0 && (at < from || at >= upTo)) setShown([around(), around() + threadPage]); }, [at]);
+  const root = useRef<HTMLDivElement>(null);
+  const wanted = calls.slice(from, upTo);
   const read = useLoaded(wanted.map((n) => n.id).join(), async (signal): Promise<ThreadItem[]> => {
     const events: Event[] = [];
     for (let i = 0; i < wanted.length; i += 8) events.push(...(await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal)))));
     return thread(events);
   });
+  useEffect(() => root.current?.querySelector(".selected")?.scrollIntoView({ block: "nearest" }), [read.value, selected]);
   if (calls.length === 0) return <Empty title="No conversation here"><p>A thread is made of the messages of model calls; this session has none. The transcript shows its steps.</p></Empty>;
   if (read.error) return <Problem error={read.error} retry={read.reload} />;
   return (
-    <div class="thread" tabIndex={0}>
+    <div class="thread" tabIndex={0} ref={root}>
+      {from > 0 && <button class="button" onClick={() => setShown([from - threadPage, upTo])}>{`Show earlier (${format.plural(from, "model call")} before)`}</button>}
       {read.loading && <div class="progress" role="progressbar" aria-label="Loading" />}
       {read.value?.length === 0 && <p class="faint">{`${format.plural(wanted.length, "model call")} without messages`}</p>}
       {read.value?.map((item, i) => (
@@ -399,7 +405,7 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
           <MessageCard message={item.message} />
         </div>
       ))}
-      {upTo < calls.length && <button class="button" onClick={() => setUpTo(upTo + threadPage)}>{`Show more (${format.plural(calls.length - upTo, "model call")} left)`}</button>}
+      {upTo < calls.length && <button class="button" onClick={() => setShown([from, upTo + threadPage])}>{`Show more (${format.plural(calls.length - upTo, "model call")} left)`}</button>}
     </div>
   );
 }
