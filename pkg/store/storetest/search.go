@@ -365,6 +365,9 @@ func searchRollup(e *env) {
 		e.found(e.filter("metadata.cost", "less than", "number", `5`), e.filter("event_type", "is", "", `"session"`)),
 	)
 	e.equal("events", []string{"dear"}, e.found(e.filter("metadata.num_events", "is", "number", `2`)))
+	e.equal("fewer than a fraction", []string{"cheap"}, e.found(e.filter("metadata.num_events", "less than", "number", `1.5`)))
+	e.equal("more than a fraction", []string{"dear"}, e.found(e.filter("metadata.num_model_events", "greater than", "number", `1.5`)))
+	e.equal("a fraction", []string{}, e.found(e.filter("metadata.num_events", "is", "number", `1.5`)))
 	e.equal("own value", []string{"own"}, e.found(e.filter("metadata.num_events", "is", "", `"many"`)))
 	e.equal("feedback", 3, len(e.found(e.filter("metadata.has_feedback", "is", "boolean", `false`))))
 	e.equal("exists", 3, len(e.found(e.filter("metadata.num_model_events", "exists", "", ``))))
