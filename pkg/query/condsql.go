@@ -316,10 +316,10 @@ func each(paths []string, at func(path string) string) []string {
 	return list
 }
 
-// sessionTotals are the numbers of a session's row that its session event shows in metadata, as doubles: counts compare with fractions, too.
+// sessionTotals are the numbers of a session's row that its session event shows in metadata, as doubles.
 var sessionTotals = map[string]func(Dialect) string{
-	"num_events":        func(Dialect) string { return "CAST(s.num_events AS double precision)" },
-	"num_model_events":  func(Dialect) string { return "CAST(s.num_model_events AS double precision)" },
+	"num_events":        func(Dialect) string { return asDouble("s.num_events") },
+	"num_model_events":  func(Dialect) string { return asDouble("s.num_model_events") },
 	"total_tokens":      func(Dialect) string { return "s.total_tokens" },
 	"prompt_tokens":     func(Dialect) string { return "s.prompt_tokens" },
 	"completion_tokens": func(Dialect) string { return "s.completion_tokens" },

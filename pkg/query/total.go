@@ -45,8 +45,11 @@ func (t *total) sql(d Dialect) string {
 	if t.column == "s.cost" {
 		return d.rounded(t.column)
 	}
-	return "CAST(" + t.column + " AS double precision)"
+	return asDouble(t.column)
 }
+
+// asDouble returns a count as a double: a parameter that it is compared with would else lose its fraction on PostgreSQL.
+func asDouble(column string) string { return "CAST(" + column + " AS double precision)" }
 
 // stateField is the field of filters on a session's state, and the states are those of its values. A session runs while only the
 // begin of one of its events is known.

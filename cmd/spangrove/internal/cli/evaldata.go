@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +32,7 @@ func readDataset(cmd *cobra.Command, name string) (rows []experiment.Datapoint, 
 		return nil, "", err
 	}
 	defer in.Close()
-	isCSV := strings.EqualFold(filepath.Ext(name), ".csv")
+	isCSV := formatOf(name, "") == "csv"
 	for row, err := range rowsOf(in, name, "") {
 		if err != nil {
 			return nil, "", err

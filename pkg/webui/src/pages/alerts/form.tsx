@@ -3,6 +3,7 @@ import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Alert, ListChartsAnswer, UpdateAlertAnswer } from "../../api/types.gen.ts";
+import { readKept } from "../../app/kept.ts";
 import { me } from "../../app/session.ts";
 import { figureText, measuredBy, seriesOf, unitOf } from "../../model/alerts.ts";
 import { aggregations, textOf } from "../../model/charts.ts";
@@ -46,12 +47,8 @@ const draftKey = (of: Alert | null, chart: string | null) => `spangrove.alert.${
 
 /** Returns the edits that are kept; webhooks whose secret is not kept get a new one. */
 function readDraft(key: string): Draft | null {
-  try {
-    const d = drafts.get(key) ?? (JSON.parse(sessionStorage.getItem(key) ?? "null") as Draft | null);
-    return d && { ...d, channels: d.channels.map((c) => (c.type === "webhook" && !c.id && !c.secret ? { ...c, secret: newSecret() } : c)) };
-  } catch {
-    return null;
-  }
+  const d = drafts.get(key) ?? readKept<Draft>(key);
+  return d?.channels ? { ...d, channels: d.channels.map((c) => (c.type === "webhook" && !c.id && !c.secret ? { ...c, secret: newSecret() } : c)) } : null;
 }
 
 /** Keeps edits; null: there are none any more. */

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, Environment, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
+import { readKept } from "../../app/kept.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
@@ -68,13 +69,6 @@ function textOf(c: Configuration): string {
 /** Edits live in the tab of the browser until they are saved, with the version that they began at. */
 interface Kept { version: number; variant: Variant }
 const keptUnder = (id: string) => `spangrove.configuration.${id}`;
-function readKept(id: string): Kept | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(keptUnder(id)) ?? "null") as Kept | null;
-  } catch {
-    return null;
-  }
-}
 
 function One({ id }: { id: string }) {
   const { params } = route.value;
@@ -83,7 +77,7 @@ function One({ id }: { id: string }) {
   const current = useLoaded(id, (signal) => read(null, signal));
   const versions = useLoaded(`${id} versions`, (signal) => call<ListConfigurationVersionsAnswer>(path(id, "/versions"), { signal }));
   const old = useLoaded(version, (signal) => read(version, signal));
-  const [draft, setDraft] = useState(() => readKept(id));
+  const [draft, setDraft] = useState(() => readKept<Kept>(keptUnder(id)));
   const [deleting, setDeleting] = useState(false);
   const { busy, problem, run } = useWork();
   const c = current.value;

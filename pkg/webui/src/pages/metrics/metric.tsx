@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { CreateMetricAnswer, CreateMetricVersionAnswer, ListMetricsAnswer, Metric } from "../../api/types.gen.ts";
+import { readKept } from "../../app/kept.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { useLeaving } from "../../app/leaving.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
@@ -21,14 +22,6 @@ const tabs = [["edit", "Definition"], ["versions", "Versions"], ["agreement", "A
 /** Edits live in the tab of the browser until they are saved: a reload keeps them. */
 const draftKey = (id: string) => `spangrove.metric.${id}`;
 
-function readDraft(id: string): Definition | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(draftKey(id)) ?? "null") as Definition | null;
-  } catch {
-    return null;
-  }
-}
-
 export function MetricPage({ id }: { id: string }) {
   const fresh = id === "new";
   const loaded = useLoaded(fresh ? null : id, async (signal) => (await call<ListMetricsAnswer>(`v1/metrics?${new URLSearchParams({ id })}`, { signal })).metrics[0] ?? null);
@@ -43,7 +36,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
   const view = metric ? params.get("view") ?? "edit" : "edit";
   const [base, setBase] = useState<Definition>(() => (metric ? definitionOf(metric) : blank((params.get("type") as Metric["type"]) ?? "EXPRESSION")));
   const [version, setVersion] = useState(metric?.version ?? "");
-  const [draft, setDraft] = useState<Definition>(() => readDraft(id) ?? base);
+  const [draft, setDraft] = useState<Definition>(() => readKept<Definition>(draftKey(id)) ?? base);
   const [message, setMessage] = useState("");
   const { act, busy, problem } = useAct();
   const [done, setDone] = useState<string[] | null>(null);

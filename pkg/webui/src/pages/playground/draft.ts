@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { isAbort } from "../../api/client.ts";
 import { stream } from "../../api/stream.ts";
+import { readKept } from "../../app/kept.ts";
 import { messageOf } from "../../model/format.ts";
 import { addPiece, emptyVariant, requestOf, type Answer, type Variant } from "../../model/playground.ts";
 
@@ -24,12 +25,8 @@ export const draft = signal(read());
 export const unkept = signal("");
 
 function read(): Draft {
-  try {
-    const old = JSON.parse(sessionStorage.getItem(kept) ?? "null") as Draft | null;
-    return old?.variants ? old : emptyDraft();
-  } catch {
-    return emptyDraft();
-  }
+  const old = readKept<Draft>(kept);
+  return old?.variants ? old : emptyDraft();
 }
 
 /** Changes the draft, and keeps it. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../../api/client.ts";
 import type { AnnotateQueueItemBody, ClaimQueueItemAnswer, Metric, Queue, ReleaseQueueItemBody } from "../../api/types.gen.ts";
+import { readKept } from "../../app/kept.ts";
 import { person } from "../../app/person.ts";
 import { route, setParams } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
@@ -24,11 +25,6 @@ interface Step extends Draft {
 
 const nothing: Draft = { scores: {}, comment: "" };
 
-function stored<T>(key: string, none: T): T {
-  const text = sessionStorage.getItem(key);
-  return text === null ? none : JSON.parse(text) as T;
-}
-
 export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[] }) {
   const who = person.value;
   const asked = route.value.params.get("item");
@@ -37,7 +33,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
   const [now, setNow] = useState<ClaimQueueItemAnswer | null>(null);
   const [draft, setDraft] = useState(nothing);
   const [active, setActive] = useState(0);
-  const [steps, setSteps] = useState(() => stored<Step[]>(memory, []));
+  const [steps, setSteps] = useState(() => readKept<Step[]>(memory) ?? []);
   const [busy, setBusy] = useState(true);
   const [problem, setProblem] = useState("");
   const [lost, setLost] = useState("");
@@ -68,7 +64,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
       if (left.current) return; // the address is another page's by now
       const id = answer.item?.event_id ?? null;
       const said = answer.annotation ? { scores: answer.annotation.scores as Scores, comment: answer.annotation.comment ?? "" } : nothing;
-      const next = given ?? (id === null ? nothing : stored(draftKey(id), said));
+      const next = given ?? (id === null ? nothing : readKept<Draft>(draftKey(id)) ?? said);
       shown.current = id;
       setNow(answer);
       setDraft(next);
