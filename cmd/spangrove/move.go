@@ -52,13 +52,19 @@ Examples:
 				return usageError("%s", err)
 			case abandon:
 				_, err = storeCommand(cmd, asJSON, func(ctx context.Context, _ diagnosis.Progress) (map[string]bool, error) {
-					end := func() error { return store.AbandonMoveSQLite(ctx, data) }
-					if dsn != "" {
-						end = func() error { return store.AbandonMovePostgres(ctx, dsn) }
+					abandoned, err := func() (bool, error) {
+						if dsn != "" {
+							return store.AbandonMovePostgres(ctx, dsn)
+						}
+						return store.AbandonMoveSQLite(ctx, data)
+					}()
+					return map[string]bool{"abandoned": abandoned}, err
+				}, func(w io.Writer, result map[string]bool) error {
+					text := "the move is ended, and servers can write here; empty the other database before another move to it"
+					if !result["abandoned"] {
+						text = "there is no move of this store, and servers can write here"
 					}
-					return map[string]bool{"abandoned": true}, end()
-				}, func(w io.Writer, _ map[string]bool) error {
-					_, err := fmt.Fprintln(w, "the move is ended, and servers can write here; empty the other database before another move to it")
+					_, err := fmt.Fprintln(w, text)
 					return err
 				})
 				return err

@@ -37,9 +37,8 @@ func foreseeMove(ctx context.Context, from moveSource, to string) (*MovePlan, er
 	return onSource(ctx, from, func(src move.Source) (*MovePlan, error) { return move.Foresee(ctx, src, to) })
 }
 
-func abandonMove(ctx context.Context, from moveSource) error {
-	_, err := onSource(ctx, from, func(src move.Source) (struct{}, error) { return struct{}{}, move.Abandon(ctx, src) })
-	return err
+func abandonMove(ctx context.Context, from moveSource) (bool, error) {
+	return onSource(ctx, from, func(src move.Source) (bool, error) { return move.Abandon(ctx, src) })
 }
 
 // onSource opens a source, does something, and closes it.

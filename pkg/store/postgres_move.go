@@ -21,8 +21,8 @@ func ForeseeMovePostgres(ctx context.Context, dsn, to string) (*MovePlan, error)
 	return foreseeMove(ctx, postgresSource(ctx, dsn), to)
 }
 
-// AbandonMovePostgres ends a move, and lets servers change the store of a database again.
-func AbandonMovePostgres(ctx context.Context, dsn string) error {
+// AbandonMovePostgres ends a move, and lets servers change the store of a database again. It reports whether there was one.
+func AbandonMovePostgres(ctx context.Context, dsn string) (bool, error) {
 	return abandonMove(ctx, postgresSource(ctx, dsn))
 }
 

@@ -17,8 +17,8 @@ func ForeseeMoveSQLite(ctx context.Context, data, to string) (*MovePlan, error) 
 	return foreseeMove(ctx, sqliteSource(ctx, data), to)
 }
 
-// AbandonMoveSQLite ends a move, and lets servers change the store of a data directory again.
-func AbandonMoveSQLite(ctx context.Context, data string) error {
+// AbandonMoveSQLite ends a move, and lets servers change the store of a data directory again. It reports whether there was one.
+func AbandonMoveSQLite(ctx context.Context, data string) (bool, error) {
 	return abandonMove(ctx, sqliteSource(ctx, data))
 }
 

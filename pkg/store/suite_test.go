@@ -328,10 +328,10 @@ func (p postgresPlace) Move(ctx context.Context, to storetest.Place, o store.Mov
 	return store.MovePostgresToSQLite(ctx, p.dsn, to.(sqlitePlace).dir, o) //nolint:errcheck // Other
 }
 
-func (p sqlitePlace) AbandonMove(ctx context.Context) error {
+func (p sqlitePlace) AbandonMove(ctx context.Context) (bool, error) {
 	return store.AbandonMoveSQLite(ctx, p.dir)
 }
 
-func (p postgresPlace) AbandonMove(ctx context.Context) error {
+func (p postgresPlace) AbandonMove(ctx context.Context) (bool, error) {
 	return store.AbandonMovePostgres(ctx, p.dsn)
 }

@@ -159,7 +159,7 @@ func moveInterrupted(e *env) {
 		e.Errorf("interrupted %d times", tries)
 	}
 	e.ok(e.s.Close(e.ctx))
-	e.ok(e.place.AbandonMove(e.ctx)) // to ask the original as well
+	e.abandonMove(true) // to ask the original as well
 	c := &env{T: e.T, ctx: e.ctx, place: to}
 	if d := cmp.Diff(e.answers(), c.answers()); d != "" {
 		e.Errorf("answers (-original +moved):\n%s", d)
@@ -167,8 +167,19 @@ func moveInterrupted(e *env) {
 	c.wantFound("a store whose move was interrupted")
 }
 
+// abandonMove ends the move of the store, and checks whether there was one.
+func (e *env) abandonMove(begun bool) {
+	e.Helper()
+	ended, err := e.place.AbandonMove(e.ctx)
+	e.ok(err)
+	if ended != begun {
+		e.Errorf("a move was ended: %v, want %v", ended, begun)
+	}
+}
+
 func moveAbandoned(e *env) {
 	e.fillBackup("kept", 20)
+	e.abandonMove(false)
 	to := e.place.Other(e.T)
 	r, err := e.place.Move(e.ctx, to, store.MoveOptions{Stay: true})
 	e.ok(err)
@@ -179,7 +190,7 @@ func moveAbandoned(e *env) {
 	if _, err := e.place.Move(e.ctx, e.place.Other(e.T), store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "has begun") {
 		e.Errorf("a second move to somewhere else: %v", err)
 	}
-	e.ok(e.place.AbandonMove(e.ctx))
+	e.abandonMove(true)
 	if _, err := e.place.Move(e.ctx, to, store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "abandoned") {
 		e.Errorf("a move that was abandoned goes on: %v", err)
 	}
@@ -214,7 +225,7 @@ func moveDiffers(e *env) {
 			e.Errorf("%s: %+v, %v", damage, r, err)
 		}
 		e.put(start("still", "the original takes events", 1, 2))
-		e.ok(e.place.AbandonMove(e.ctx))
+		e.abandonMove(true)
 	}
 }
 

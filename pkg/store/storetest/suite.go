@@ -43,7 +43,8 @@ type Place interface {
 	Other(t *testing.T) Place
 	// Move moves the store to an Other place.
 	Move(ctx context.Context, to Place, o store.MoveOptions) (*store.MoveReport, error)
-	AbandonMove(ctx context.Context) error
+	// AbandonMove ends a move of the store, and reports whether there was one.
+	AbandonMove(ctx context.Context) (bool, error)
 	// TryOpen opens and closes the store.
 	TryOpen(ctx context.Context) error
 	// Count returns the single number that a query answers, past the store.

@@ -115,8 +115,25 @@ func Run(ctx context.Context, src Source, dst Target, o Options) (_ *Report, err
 	return m.report, nil
 }
 
-// Abandon makes a store what it was before a move began, and lets servers change it again.
-func Abandon(ctx context.Context, src Source) error { return src.release(ctx) }
+// Abandon makes a store what it was before a move began, and lets servers change it again. It reports whether a move of it had
+// begun or was finished.
+func Abandon(ctx context.Context, src Source) (bool, error) {
+	begun, err := hasTable(ctx, src, stateTable)
+	if err != nil {
+		return false, err
+	}
+	moved, err := hasMoved(ctx, src)
+	if err != nil {
+		return false, err
+	}
+	return begun || moved, src.release(ctx)
+}
+
+// hasMoved reports whether a store has moved to another database, and so refuses changes.
+func hasMoved(ctx context.Context, src Source) (bool, error) {
+	n, err := number(ctx, src, `SELECT count(*) FROM `+settingTable+` WHERE name = '`+movedSetting+`'`)
+	return n > 0, err
+}
 
 // begin makes the target's tables and has the source note changes, or finds that an earlier try did.
 func (m *mover) begin(ctx context.Context) error {
@@ -132,7 +149,7 @@ func (m *mover) begin(ctx context.Context) error {
 		return errors.New("the store was written by another version of spangrove: start this version's server on it first")
 	}
 	if err := m.dst.prepare(ctx); err != nil {
-		if n, e := number(ctx, m.src, `SELECT count(*) FROM `+settingTable+` WHERE name = '`+movedSetting+`'`); e == nil && n > 0 {
+		if moved, e := hasMoved(ctx, m.src); e == nil && moved {
 			err = fmt.Errorf("this store refuses changes, since it has moved: %w", err)
 		}
 		return err
