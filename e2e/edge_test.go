@@ -493,7 +493,8 @@ func TestScrubVariable(t *testing.T) {
 		secret := "ghp_" + strings.Repeat("0123456789", 3) + "abcdef"
 		stored := 0 // secrets, where they are not asked to be replaced
 		for _, asked := range []string{"", "secrets,email"} {
-			srv := harness.Start(t, harness.Options{Store: st, Env: map[string]string{"SPANGROVE_SCRUB": asked}})
+			metrics := harness.FreeAddr(t)
+			srv := harness.Start(t, harness.Options{Store: st, Env: map[string]string{"SPANGROVE_SCRUB": asked, "SPANGROVE_METRICS_ADDR": metrics}})
 			var session struct {
 				ID string `json:"session_id"`
 			}
@@ -543,10 +544,33 @@ func TestScrubVariable(t *testing.T) {
 					noSecrets(t, srv.Dir, []string{secret})
 				}
 				srv.Printed("secrets were replaced", `"github": `)
+				// By the updates and by all other ways, under one name.
+				if served, want := scrape(t, metrics), `spangrove_scrub_replaced{rule="github"} 6`; !strings.Contains(served, want) {
+					t.Errorf("metrics lack %s:\n%s", want, served)
+				}
 				if bytes.Contains(srv.Output(), []byte(secret)) {
 					t.Error("the secret is in the log")
 				}
 			}
 		}
 	})
+}
+
+// scrape returns what a server tells Prometheus.
+func scrape(t *testing.T, addr string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s %v\n%s", res.Status, err, text)
+	}
+	return string(text)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 
 	"github.com/spangrove/spangrove/pkg/scrub"
 )
@@ -17,8 +15,7 @@ func newScrub(set component.TelemetrySettings, rules []string) (func([]byte) []b
 	if err != nil || len(s.Names()) == 0 {
 		return nil, err
 	}
-	replaced, err := set.MeterProvider.Meter(scopeName).Int64Counter("spangrove_scrub_replaced",
-		metric.WithUnit("{secret}"), metric.WithDescription("Secrets that were replaced, by rule."))
+	meter, err := s.NewMeter(set.MeterProvider)
 	if err != nil {
 		return nil, err
 	}
@@ -29,11 +26,7 @@ func newScrub(set component.TelemetrySettings, rules []string) (func([]byte) []b
 		if clean == text {
 			return body
 		}
-		for i, secrets := range n {
-			if secrets > 0 {
-				replaced.Add(context.Background(), int64(secrets), metric.WithAttributes(attribute.String("rule", s.Names()[i])))
-			}
-		}
+		meter.Add(context.Background(), n)
 		return []byte(clean)
 	}, nil
 }

@@ -35,7 +35,7 @@ func newProcessor(set processor.Settings, cfg *Config) (*scrubProcessor, error) 
 	for _, key := range cfg.Keep {
 		p.keep[key] = true
 	}
-	p.telemetry, err = newTelemetry(set.TelemetrySettings, s.Names())
+	p.telemetry, err = newTelemetry(set.TelemetrySettings, s)
 	return p, err
 }
 

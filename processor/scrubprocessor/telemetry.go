@@ -6,22 +6,17 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/scrub"
 )
 
-const scopeName = "github.com/spangrove/spangrove/processor/scrubprocessor"
-
 // telemetry counts what was replaced, by rule, and tells the log now and then: a secret that came this far should be
 // revoked by somebody. It never has the secret.
 type telemetry struct {
-	log      *zap.Logger
-	names    []string
-	replaced metric.Int64Counter
-	byRule   []metric.MeasurementOption
+	log   *zap.Logger
+	names []string
+	meter *scrub.Meter
 
 	mu     sync.Mutex
 	untold scrub.Counts
@@ -31,29 +26,17 @@ type telemetry struct {
 // tellEvery is how often the log is told at most.
 const tellEvery = time.Minute
 
-func newTelemetry(set component.TelemetrySettings, names []string) (*telemetry, error) {
-	replaced, err := set.MeterProvider.Meter(scopeName).Int64Counter("spangrove_scrub_replaced",
-		metric.WithUnit("{secret}"), metric.WithDescription("Secrets that were replaced, by rule."))
+func newTelemetry(set component.TelemetrySettings, s *scrub.Scrubber) (*telemetry, error) {
+	meter, err := s.NewMeter(set.MeterProvider)
 	if err != nil {
 		return nil, err
 	}
-	t := &telemetry{log: set.Logger, names: names, replaced: replaced, untold: make(scrub.Counts, len(names))}
-	for _, name := range names {
-		t.byRule = append(t.byRule, metric.WithAttributeSet(attribute.NewSet(attribute.String("rule", name))))
-	}
-	return t, nil
+	return &telemetry{log: set.Logger, names: s.Names(), meter: meter, untold: s.NewCounts()}, nil
 }
 
 // count adds what one request held. now is when the log may be told.
 func (t *telemetry) count(ctx context.Context, n scrub.Counts, now time.Time) {
-	some := false
-	for i, secrets := range n {
-		if secrets > 0 {
-			some = true
-			t.replaced.Add(ctx, int64(secrets), t.byRule[i])
-		}
-	}
-	if !some {
+	if !t.meter.Add(ctx, n) {
 		return
 	}
 	t.mu.Lock()
