@@ -192,7 +192,7 @@ processors:
 	edge := harness.New(t, harness.Options{
 		Args: []string{"--config", "embedded:default", "--config", filepath.Join(harness.Root(t), "docs", "examples", "edge.yaml"), "--config", config},
 		Env: map[string]string{
-			"SPANGROVE_CENTRE": wire.addr, "SPANGROVE_CENTRE_KEY": harness.Key, "SPANGROVE_CENTRE_INSECURE": "true",
+			"SPANGROVE_CENTRE": wire.addr, "SPANGROVE_CENTRE_URL": centre.URL, "SPANGROVE_CENTRE_KEY": harness.Key, "SPANGROVE_CENTRE_INSECURE": "true",
 			"OTHER_OTLP_ENDPOINT": other.URL, "SPANGROVE_EDGE_ADDR": harness.FreeAddr(t),
 		},
 	})
@@ -313,7 +313,22 @@ processors:
 	}
 	t.Logf("held in queues on disk: %d bytes", held)
 
+	// An update is answered once the centre has it, and comes without its secret.
+	var updated uuid.UUID // one of the sessions
+	for updated = range want {
+		break
+	}
+	update, err := json.Marshal(map[string]any{"event_id": updated, "feedback": map[string]any{"comment": "says " + texts[0]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, answer, err := edge.Send(t.Context(), http.MethodPut, "/events", "application/json", update); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("an update while the centre is down: %d %s %v", status, answer, err)
+	}
 	centre.Start()
+	if status, answer, err := edge.Send(t.Context(), http.MethodPut, "/events", "application/json", update); err != nil || status != http.StatusOK {
+		t.Errorf("an update: %d %s %v", status, answer, err)
+	}
 	// Each of them is there once, and nothing else: by the counts of sessions, then span by span.
 	sessions := map[string]int{}
 	// They are counted until all are there, and only then read: pages shift while events come in.
@@ -363,6 +378,15 @@ processors:
 	}
 	if lost != 0 || unwanted != 0 || len(events) != kept || scored != kept {
 		t.Errorf("the centre has %d of %d spans, %d lost, %d sessions that should not be there, %d spans with a score", len(events), kept, lost, unwanted, scored)
+	}
+	feedback := map[string]any{}
+	for _, e := range centre.Session(t, updated.String()) {
+		if e["event_id"] == updated.String() {
+			feedback, _ = e["feedback"].(map[string]any)
+		}
+	}
+	if comment, _ := feedback["comment"].(string); !strings.HasPrefix(comment, "says ") || !strings.Contains(comment, "[scrubbed:") {
+		t.Errorf("the update left %q", comment)
 	}
 	// A tree, read back.
 	for id := range want {
@@ -463,7 +487,7 @@ exporters:
 	edge := harness.Start(t, harness.Options{
 		Args: []string{"--config", "embedded:default", "--config", filepath.Join(harness.Root(t), "docs", "examples", "edge.yaml"), "--config", config},
 		Env: map[string]string{
-			"SPANGROVE_CENTRE": "127.0.0.1:1", "SPANGROVE_CENTRE_KEY": harness.Key,
+			"SPANGROVE_CENTRE": "127.0.0.1:1", "SPANGROVE_CENTRE_URL": "http://127.0.0.1:1", "SPANGROVE_CENTRE_KEY": harness.Key,
 			"OTHER_OTLP_ENDPOINT": "http://127.0.0.1:1", "SPANGROVE_EDGE_ADDR": harness.FreeAddr(t),
 		},
 	})

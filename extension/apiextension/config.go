@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/scrub"
@@ -47,6 +48,11 @@ type Config struct {
 	// no processor; as rules of spangrove_scrub. Default off.
 	Scrub []string `mapstructure:"scrub"`
 
+	// ForwardUpdates is the server that has the events, for one that passes on what it takes and keeps none: updates of events go
+	// there, after Scrub, and are answered as it answers. Fields are those of confighttp's clients, such as endpoint, the address of
+	// its API, and headers with a key. Default off; timeout 10s.
+	ForwardUpdates configoptional.Optional[confighttp.ClientConfig] `mapstructure:"forward_updates"`
+
 	// DrainTimeout is how long requests under way may take after the order to stop, before
 	// their connections are cut. Default 10s.
 	DrainTimeout time.Duration `mapstructure:"drain_timeout"`
@@ -75,6 +81,9 @@ func (c *Config) Validate() error {
 	}
 	if _, err := scrub.New(c.Scrub, nil); err != nil {
 		return fmt.Errorf("scrub: %s", strings.TrimPrefix(err.Error(), "rules: "))
+	}
+	if f := c.ForwardUpdates.Get(); f != nil && f.Endpoint == "" {
+		return errors.New("forward_updates::endpoint: must not be empty")
 	}
 	if err := ingress.CheckAlgorithms(c.HTTP.CompressionAlgorithms); err != nil {
 		return err

@@ -135,8 +135,12 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.key("scrub"), err)
 	}
+	forward, err := e.newForward(ctx, host)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.key("forward_updates"), err)
+	}
 	api := httpapi.New(httpapi.Deps{
-		Scrub: clean,
+		Scrub: clean, Forward: forward,
 		Store: s, Evaluator: evaluator, Providers: providers, Playground: playground, Alerts: alerts, ReadBody: e.readBody, Recheck: e.recheck(auth),
 		Refusals: e.refusals, Listeners: e.listeners.list, MaxBody: e.cfg.HTTP.MaxRequestBodySize,
 		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,

@@ -23,6 +23,7 @@ const (
 	defaultBodyTime     = 2 * time.Minute
 	defaultAnswerTime   = 5 * time.Minute
 	defaultDrainTimeout = 10 * time.Second
+	defaultForwardTime  = 10 * time.Second
 	defaultInFlight     = 64 // MiB
 )
 
@@ -41,11 +42,14 @@ func createDefaultConfig() component.Config {
 	http.Auth = configoptional.Some(confighttp.AuthConfig{
 		Config: configauth.Config{AuthenticatorID: component.MustNewID("spangrove_auth")},
 	})
+	forward := confighttp.NewDefaultClientConfig()
+	forward.Timeout = defaultForwardTime
 	return &Config{
 		HTTP:           http,
 		Limits:         ingress.DefaultLimits(),
 		MaxInFlightMiB: defaultInFlight,
 		Store:          component.MustNewID("spangrove_store"),
+		ForwardUpdates: configoptional.Default(forward),
 		DrainTimeout:   defaultDrainTimeout,
 	}
 }

@@ -202,6 +202,13 @@ func (s *Server) update(c *call, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	if s.Forward != nil {
+		answer, err := s.Forward(c.ctx(), u.EventID, body)
+		if err != nil {
+			return err
+		}
+		return c.answer(answer)
+	}
 	u.Telemetry = !c.scope.Allows(project.ScopeFull)
 	pending, err := s.Store.Update(c.ctx(), c.project.ID, u)
 	if err != nil {

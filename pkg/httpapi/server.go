@@ -126,6 +126,9 @@ type Deps struct {
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	// Scrub replaces secrets in the body of an update of an event. If it is nil, none are.
 	Scrub func(body []byte) []byte
+	// Forward sends an update of an event to the server that has the events, and returns its answer; its errors are faults.
+	// If it is nil, this one has them.
+	Forward func(ctx context.Context, eventID uuid.UUID, body []byte) (answer []byte, err error)
 	// Recheck authenticates a request anew: a stream ends with its caller's key. If it is nil, streams go on.
 	Recheck func(r *http.Request) (context.Context, error)
 	// Refusals keeps the requests that were refused. If it is nil, the server keeps its own.
