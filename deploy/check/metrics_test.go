@@ -232,6 +232,22 @@ func TestMetrics(t *testing.T) {
 	maps.Copy(known, served)
 	maps.Copy(known, table)
 	known["up"] = map[string]bool{}
+	for _, name := range []string{"sent_spans", "send_failed_spans", "queue_size", "queue_capacity"} { // of the Collector; not in the default configuration
+		known["otelcol_exporter_"+name] = map[string]bool{"exporter": true}
+	}
+	known["otelcol_processor_memory_limiter_refused_spans"] = map[string]bool{}
+	shown := slices.Collect(maps.Values(expressions(t)))
+	for name := range table {
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count") // of a histogram, whose buckets are shown
+		if !slices.ContainsFunc(shown, func(expr string) bool { return strings.Contains(expr, name) }) {
+			t.Errorf("%s is in no panel of the dashboard and in no rule", name)
+		}
+	}
+	for _, name := range []string{"spangrove_store_segments_damaged", "spangrove_alert_notices"} {
+		if served[name] == nil {
+			t.Errorf("%s is not there from the start, so that its first count raises no alert", name)
+		}
+	}
 	for where, text := range expressions(t) {
 		expr, err := parser.NewParser(parser.Options{}).ParseExpr(text)
 		if err != nil {

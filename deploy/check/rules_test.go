@@ -32,7 +32,7 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	const api = `{instance="a",route="POST /v1/events/search",status="200",le=`
 	cases := map[string]struct{ fires, rests string }{
-		"SpangroveDown":             {`up{job="other"} 1x420`, `up{job="spangrove"} 1x420`},
+		"SpangroveDown":             {"up{job=\"spangrove\",instance=\"a\"} 1x420\n  up{job=\"spangrove\",instance=\"b\"} 0x420", `up{job="spangrove"} 1x420`},
 		"SpangroveDiskFull":         {`spangrove_store_disk_full{instance="a"} 1x420`, `spangrove_store_disk_full{instance="a"} 0x420`},
 		"SpangroveDiskFillsUp":      {`spangrove_store_disk_free_bytes{instance="a"} 1000000-2000x420`, `spangrove_store_disk_free_bytes{instance="a"} 1000000000-2000x420`},
 		"SpangroveStoreUnavailable": {`spangrove_store_unavailable{instance="a"} 1x420`, `spangrove_store_unavailable{instance="a"} 0x420`},
@@ -42,8 +42,16 @@ func TestRules(t *testing.T) {
 			"spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"2\"} 0+1x420\n  spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"5\"} 0+10x420\n  spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"} 0+10x420",
 			"spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"2\"} 0+10x420\n  spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"5\"} 0+10x420\n  spangrove_store_commit_seconds_bucket{instance=\"a\",le=\"+Inf\"} 0+10x420",
 		},
-		"SpangroveQueueFull":      {`spangrove_store_refused{instance="a"} 0+1x420`, `spangrove_store_refused{instance="a"} 5x420`},
-		"SpangroveMemoryHigh":     {`otelcol_process_memory_rss{instance="a"} 1000000000x420`, `otelcol_process_memory_rss{instance="a"} 400000000x420`},
+		"SpangroveQueueFull":  {`spangrove_store_refused{instance="a"} 0+1x420`, `spangrove_store_refused{instance="a"} 5x420`},
+		"SpangroveMemoryHigh": {`otelcol_process_memory_rss{instance="a"} 800000000x420`, `otelcol_process_memory_rss{instance="a"} 400000000x420`},
+		"SpangroveMemoryRefuses": {`otelcol_processor_memory_limiter_refused_spans{instance="a"} 0+1x420`,
+			`otelcol_processor_memory_limiter_refused_spans{instance="a"} 7x420`},
+		"SpangroveExportFails": {`otelcol_exporter_send_failed_spans{instance="a",exporter="otlp_grpc/centre"} 0+1x420`,
+			`otelcol_exporter_send_failed_spans{instance="a",exporter="otlp_grpc/centre"} 7x420`},
+		"SpangroveExportWaits": {
+			"otelcol_exporter_queue_size{instance=\"a\",exporter=\"x\"} 90x420\n  otelcol_exporter_queue_capacity{instance=\"a\",exporter=\"x\"} 100x420",
+			"otelcol_exporter_queue_size{instance=\"a\",exporter=\"x\"} 10x420\n  otelcol_exporter_queue_capacity{instance=\"a\",exporter=\"x\"} 100x420",
+		},
 		"SpangroveSendersRefused": {`spangrove_auth_checks{instance="a",outcome="refused"} 0+60x420`, `spangrove_auth_checks{instance="a",outcome="accepted"} 0+60x420`},
 		"SpangroveErrors": {
 			"spangrove_api_request_duration_count{instance=\"a\",status=\"200\"} 0+90x420\n  spangrove_api_request_duration_count{instance=\"a\",status=\"503\"} 0+10x420",
@@ -74,6 +82,11 @@ func TestRules(t *testing.T) {
 	}
 	for name := range cases {
 		t.Errorf("there is no rule %s", name)
+	}
+	for _, r := range rules(t) {
+		if r.Alert == "SpangroveDown" && !holds(t, r.Expr, `up{job="other"} 1x420`) {
+			t.Error("SpangroveDown does not fire where no Spangrove is scraped")
+		}
 	}
 }
 

@@ -25,7 +25,13 @@ func newTelemetry(m metric.Meter) (*telemetry, error) {
 	}
 	t.notices, err = m.Int64Counter("spangrove_alert_notices", metric.WithUnit("{attempt}"),
 		metric.WithDescription("Attempts to send notices of alerts, by type of channel and outcome: sent, failed."))
-	return &t, err
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range []string{alert.Webhook, alert.Slack, alert.Email} { // the first failure is a rise then, for which rules of alerts look
+		t.notices.Add(context.Background(), 0, noticeOf(channel, "failed"))
+	}
+	return &t, nil
 }
 
 func (t *telemetry) evaluated(ctx context.Context, state string) {
@@ -37,5 +43,9 @@ func (t *telemetry) sent(ctx context.Context, channel string, o *alert.Outcome) 
 	if o.Error != "" {
 		outcome = "failed"
 	}
-	t.notices.Add(ctx, 1, metric.WithAttributes(attribute.String("channel", channel), attribute.String("outcome", outcome)))
+	t.notices.Add(ctx, 1, noticeOf(channel, outcome))
+}
+
+func noticeOf(channel, outcome string) metric.AddOption {
+	return metric.WithAttributes(attribute.String("channel", channel), attribute.String("outcome", outcome))
 }

@@ -80,6 +80,7 @@ func newTelemetry(m metric.Meter, now func() time.Time, read gauges) (*telemetry
 		metric.WithDescription("Segments that a read found damaged, and that are built again.")); err != nil {
 		return nil, err
 	}
+	t.damaged.Add(context.Background(), 0) // the first one is a rise then, for which rules of alerts look
 	if t.reads, err = m.Int64Counter("spangrove_store_segment_reads", metric.WithUnit("{read}"),
 		metric.WithDescription("Searches, charts and lists of values, by what answered them (by: segments or rows) and why rows did (reason).")); err != nil {
 		return nil, err
