@@ -70,9 +70,10 @@ esac`,
 		},
 		standIns: map[string]string{
 			"pip": `test "$*" = "install spangrove"`,
-			"curl": `test -n "$BASELINE" || exit 22
-while [ "$1" != --output ]; do shift; done
-cp "$BASELINE" "$2"`,
+			"curl": `test "$*" = "--fail --silent --show-error --location --output main.case --header JOB-TOKEN: x \
+http://127.0.0.1:1/projects/1/jobs/artifacts/main/raw/eval.case?job=evaluation" || exit 2
+test -n "$BASELINE" || exit 22
+cp "$BASELINE" main.case`,
 		},
 		environment: []string{"CI_COMMIT_REF_NAME=feature/x", "CI_API_V4_URL=http://127.0.0.1:1", "CI_PROJECT_ID=1", "CI_DEFAULT_BRANCH=main", "CI_JOB_TOKEN=x"},
 		summary:     "eval.md",
