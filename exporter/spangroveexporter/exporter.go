@@ -33,6 +33,7 @@ type spangroveExporter struct {
 	metrics      *telemetry
 	mapper       mapper
 	logMapper    logMapper
+	stepMapper   stepMapper
 	nativeMapper nativeMapper
 	prices       *price.Book
 	store        eventStore // nil until start
@@ -48,7 +49,7 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 		return nil, err
 	}
 	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices}
-	e.mapper, e.logMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
+	e.mapper, e.logMapper, e.stepMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
 	return e, nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/plog"
 
-	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -87,7 +86,8 @@ func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) ([]logP
 	return parts, nil
 }
 
-// storeLogs stores what one project gets. A record that cannot be a note is counted and left
+// storeLogs stores what one project gets: notes of the events of spans, and events of the steps that agents
+// tell by records alone. A record that cannot be a note is counted and left
 // out; if none can, that is the error.
 func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
 	notes, rejected, dropped := e.logMapper(p.logs)
@@ -95,18 +95,21 @@ func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
 	for _, r := range rejected {
 		e.metrics.rejectLog(ctx, r.Reason)
 	}
-	if len(notes) == 0 {
+	batch := e.stepMapper(p.logs)
+	reserveSource(&batch)
+	batch.LogParts = notes
+	if len(notes) == 0 && len(batch.Events) == 0 {
 		if len(rejected) > 0 {
 			return fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
 		}
 		return nil
 	}
 	began := time.Now()
-	err := e.store.Put(ctx, p.project, event.Batch{LogParts: notes})
-	e.metrics.putNotes(ctx, time.Since(began), len(notes), err)
+	err := e.store.Put(ctx, p.project, batch)
+	e.metrics.putNotes(ctx, time.Since(began), len(notes)+len(batch.Events), err)
 	if err != nil {
 		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount()-len(rejected)-dropped, err)
-		return fmt.Errorf("store %d notes: %w", len(notes), err)
+		return fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
 	}
 	return nil
 }

@@ -16,10 +16,13 @@ type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 // counts those that are of no interest.
 type logMapper func(plog.Logs) (notes []event.LogPart, rejected []otlpmap.Rejection, dropped int)
 
+// stepMapper turns the log records that are steps of an agent into events.
+type stepMapper func(plog.Logs) event.Batch
+
 // nativeMapper puts attributes that processors added to a native event's span into the event.
 type nativeMapper func(*event.Event, pcommon.Map)
 
-func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper, nativeMapper) {
+func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper, stepMapper, nativeMapper) {
 	m := otlpmap.New(otlpmap.Options{
 		MaxFieldBytes: c.MaxFieldBytes,
 		MaxMediaBytes: c.MaxMediaBytes,
@@ -27,5 +30,5 @@ func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper, nati
 		PlainLogs:     c.KeepPlainLogs,
 		Prices:        prices,
 	})
-	return m.Traces, m.Logs, m.Native
+	return m.Traces, m.Logs, m.Steps, m.Native
 }

@@ -274,3 +274,38 @@ func TestMCP(t *testing.T) {
 		{name: "tools/list", scope: "mcp", typ: event.TypeChain, attrs: map[string]any{"mcp.method.name": "tools/list"}},
 	})
 }
+
+// TestCodingAgents holds what the spans of coding agents become. Their log records are in TestSteps.
+func TestCodingAgents(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{
+			name: "Claude Code's model call", scope: "com.anthropic.claude_code.tracing", span: "claude_code.llm_request", typ: event.TypeModel,
+			attrs: map[string]any{"span.type": "llm_request", "gen_ai.system": "anthropic", "gen_ai.request.model": "m", "input_tokens": 500, "output_tokens": 15,
+				"cache_read_tokens": 200, "cache_creation_tokens": 100, "ttft_ms": 12},
+			want: map[string]string{"metadata.prompt_tokens": "800", "metadata.completion_tokens": "15", "metadata.total_tokens": "815", "metadata.cache_read_input_tokens": "200",
+				"metadata.cache_write_input_tokens": "100", "metadata.time_to_first_token_ms": "12", "metadata.instrumentor": `"claude-code"`},
+		},
+		{
+			name: "Claude Code's tool", scope: "com.anthropic.claude_code.tracing", span: "claude_code.tool", typ: event.TypeTool,
+			attrs:  map[string]any{"span.type": "tool", "tool_name": "Bash", "full_command": "ls", "gen_ai.tool.call.id": "t"},
+			events: []spanEvent{{"tool.output", map[string]any{"output": "a b"}}},
+			want:   map[string]string{"name": "Bash", "inputs": `{"command":"ls"}`, "outputs": `{"result":"a b"}`},
+		},
+		{
+			name: "a part of Claude Code's tool", scope: "com.anthropic.claude_code.tracing", typ: event.TypeChain,
+			attrs: map[string]any{"span.type": "tool.execution", "gen_ai.tool.call.id": "t"},
+		},
+		{
+			name: "Claude Code's interaction", scope: "com.anthropic.claude_code.tracing", typ: event.TypeChain,
+			attrs: map[string]any{"span.type": "interaction", "user_prompt": "Hi"},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"Hi"}]}`},
+		},
+		{
+			name: "Gemini CLI's tool", scope: "gemini-cli", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "f", "gen_ai.tool.call_id": "t",
+				"gen_ai.input.messages": `{"callId":"t","name":"f","args":{"x":1}}`, "gen_ai.output.messages": `{"status":"success","request":{"callId":"t"},"response":{"resultDisplay":"2"}}`},
+			want: map[string]string{"inputs": `{"x":1}`, "outputs": `{"result":{"resultDisplay":"2"}}`, "metadata.tool_call_id": `"t"`},
+		},
+	})
+}

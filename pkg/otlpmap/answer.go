@@ -163,7 +163,12 @@ var asMessages = reader{
 		if ok && jsonscan.Kind(raw) == '"' {
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: raw})
 		} else if !ok || !b.readMessages(raw) {
-			b.unreadable(a, fieldInputValue)
+			b.msgs = b.msgs[:at]
+			if ok && b.s.role&onTools != 0 && jsonscan.Kind(raw) == '{' {
+				b.objectInput(a, raw) // what the tool was given, in Gemini CLI
+			} else {
+				b.unreadable(a, fieldInputValue)
+			}
 			return
 		}
 		// A tool's own call is its input, no conversation.
@@ -306,6 +311,14 @@ var asAnswer = reader{
 			b.joinItems(at)
 			b.heard(a, raw, at)
 			b.answer(at)
+		case ok && b.s.role&onTools != 0 && jsonscan.Kind(raw) == '{':
+			b.msgs = b.msgs[:at]
+			if res := jsonscan.Member(raw, "response"); jsonscan.Kind(res) == '{' && jsonscan.Kind(jsonscan.Member(raw, "request")) == '{' {
+				b.put(fieldResult, res) // Gemini CLI
+				b.keep(a)
+			} else {
+				b.stepOutput(a, raw, true)
+			}
 		default:
 			b.unreadable(a, fieldContent)
 		}

@@ -29,6 +29,10 @@ const (
 	mcp
 	agentFramework
 	semanticKernel
+	// Coding agents, whose log records are mapped as well (see Mapper.Steps).
+	claudeCode
+	geminiCLI
+	codex
 	// OpenTelemetry's semantic conventions for generative AI.
 	otelGenAI
 	otel // OpenTelemetry's general names, and what nobody claims
@@ -45,6 +49,9 @@ type definition struct {
 	// frameworks are values of gen_ai.system and gen_ai.provider.name that name the framework where the
 	// provider's name belongs; systems are those that announce the convention where no scope does.
 	frameworks, systems []string
+
+	// cachedApart: its counts of the prompt are without the tokens that a cache holds, as in Anthropic's API.
+	cachedApart bool
 
 	keys map[keyList][]string // the attributes that steer the event: see keyList
 
@@ -104,6 +111,9 @@ var conventions = [...]definition{
 	mcp:            mcpConvention,
 	agentFramework: agentFrameworkConvention,
 	semanticKernel: semanticKernelConvention,
+	claudeCode:     claudeCodeConvention,
+	geminiCLI:      geminiCLIConvention,
+	codex:          codexConvention,
 	otelGenAI: {
 		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
 		scopes: []string{

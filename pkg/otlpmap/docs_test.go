@@ -145,6 +145,12 @@ a session key on one of its records does.
 
 `
 
+const docSteps = `Coding agents tell their work by records without a span. Those with one of these names become events of the session that ` + "`session.id` or `conversation.id`" + ` names,
+with ids that follow from the record; they end at its time and took its ` + "`duration_ms`" + `. What has a span as well (Claude Code with its traces on) is kept in ` + "`metadata.logs`" + `
+of that span's event, so that nothing counts twice. Other records of these agents are lines of a log.
+
+`
+
 func printDocs() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, docHead, code(slices.Sorted(maps.Keys(reservedKeys)), ", "), code(keptNames, ", "))
@@ -199,6 +205,10 @@ func printDocs() string {
 	}
 	b.WriteString("\n## Log records\n\n" + docLogs + "| Name | Becomes |\n|---|---|\n")
 	for _, r := range recordKinds {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.name, r.does)
+	}
+	b.WriteString("\n" + docSteps + "| Name | Becomes |\n|---|---|\n")
+	for _, r := range stepRecords {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.name, r.does)
 	}
 	fmt.Fprintf(&b, "\nAttributes whose names begin with %s make any other record one of AI.\n", code(aiPrefixes, ", "))

@@ -16,7 +16,7 @@ import (
 // Logs maps the log records of one request, all of one project, to log parts: contributions to the events of
 // their spans. A record may become several parts. A record about AI without a trace or span id is rejected by itself.
 // Records that hold nothing about AI are dropped and counted, unless they have a span and Options.PlainLogs
-// keeps them.
+// keeps them. Records that are events of their own are left to Steps.
 func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection, dropped int) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
@@ -32,6 +32,14 @@ func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection
 		for _, sl := range rl.ScopeLogs().All() {
 			sc := newScope(sl.Scope())
 			for _, src := range sl.LogRecords().All() {
+				if step, session := stepOf(src, rl.Resource().Attributes()); step != nil {
+					if step.joins != plainRecord {
+						r.open(step.joined(src, session), res, sc)
+						r.seq++
+						r.read(step.joins)
+					}
+					continue // see Steps
+				}
 				known := recordKind(src)
 				tid, sid := src.TraceID(), src.SpanID()
 				nobodys := tid.IsEmpty() || sid.IsEmpty()
@@ -117,6 +125,9 @@ func recordKind(src plog.LogRecord) recordIs {
 		}
 	}
 	if strings.HasPrefix(name, "gen_ai.") {
+		return otherRecord
+	}
+	if isStepName(src) && !src.SpanID().IsEmpty() {
 		return otherRecord
 	}
 	is := plainRecord

@@ -26,6 +26,7 @@ const (
 	evaluationEvent = "gen_ai.evaluation.result"
 	exceptionEvent  = "exception"
 	firstTokenEvent = "First Token Stream Event"
+	toolOutputEvent = "tool.output"
 )
 
 // asEventMessages stands in a rule for messageEvents, which run calls for the source "@messages".
@@ -185,10 +186,12 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 				}
 				b.tookTool(i, ev)
 			}
-		case choiceEvent:
+		case choiceEvent, toolOutputEvent:
 			v, ok := ev.Attributes().Get("message")
-			if !ok {
-				v, ok = ev.Attributes().Get("content")
+			for _, k := range [...]string{"content", "output"} {
+				if !ok {
+					v, ok = ev.Attributes().Get(k)
+				}
 			}
 			// Only if no attribute had the outputs.
 			if ok && b.obj[bucketOutputs].empty() && b.whole == nil {
@@ -213,7 +216,7 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 func (b *eventBuilder) tookTool(i int, ev ptrace.SpanEvent) {
 	for k, v := range ev.Attributes().All() {
 		switch k {
-		case "content", "message", "role", "gen_ai.system", "gen_ai.provider.name":
+		case "content", "message", "output", "role", "gen_ai.system", "gen_ai.provider.name":
 		case "id":
 			if a := b.s.at(b.attrs, compiled.toolCallID); a == nil || a.str() != v.AsString() {
 				return

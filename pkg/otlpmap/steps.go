@@ -143,9 +143,15 @@ func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 // toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}. Its arguments
 // become the inputs, its id and name metadata. It returns false if raw is no such call.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
-	args := jsonscan.Member(raw, "args")
-	if jsonscan.Kind(raw) != '{' || string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != "tool_call" || jsonscan.Kind(args) != '{' {
+	args, callID := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "callId")
+	typed := string(jsonscan.Inner(jsonscan.Member(raw, "type"))) == "tool_call"
+	if jsonscan.Kind(raw) != '{' || !typed && jsonscan.Kind(callID) != '"' || jsonscan.Kind(args) != '{' {
 		return false
+	}
+	if !typed { // Gemini CLI: {callId, name, args, …}
+		b.spread(bucketInputs, args, a)
+		b.keep(a)
+		return true
 	}
 	b.part("tool_call")
 	if id := jsonscan.Member(raw, "id"); jsonscan.Kind(id) == '"' {

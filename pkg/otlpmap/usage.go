@@ -89,13 +89,13 @@ func (b *eventBuilder) offerCount(i int, raw []byte) {
 
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion. Some
 // instrumentations of Anthropic's API report the prompt without the cached ones, as the API does; this shows when they
-// are more than the prompt: of {prompt: 10, cache_read: 90} the prompt becomes 100, and metadata.usage_adjusted says
+// are more than the prompt, or by the convention (see definition.cachedApart): of {prompt: 10, cache_read: 90} the prompt becomes 100, and metadata.usage_adjusted says
 // so. A total that was the sum of the two counts grows with it. The total is the sum if the span has none.
 func (b *eventBuilder) usage() {
 	c := &b.tokens.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n
 	adjusted := b.tokens.joined
-	if c[countPrompt].set && cached > c[countPrompt].n {
+	if c[countPrompt].set && (cached > c[countPrompt].n || cached > 0 && conventions[b.s.by].cachedApart) {
 		reported := c[countPrompt].n
 		c[countPrompt].n += cached
 		adjusted = true

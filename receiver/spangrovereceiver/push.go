@@ -64,7 +64,7 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 
 // pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
 // about a model's work that name no span, which nothing downstream could join to it, are left
-// out; rejected counts them. Lines of an application's log need no span.
+// out; rejected counts them. Lines of an application's log need no span, nor do the steps of an agent.
 func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs,
 	id project.Identity) (rejected int, err error) {
 	if r.logs == nil {
@@ -77,7 +77,8 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 		stamp(rl.Resource().Attributes(), id)
 		for _, sl := range rl.ScopeLogs().All() {
 			sl.LogRecords().RemoveIf(func(rec plog.LogRecord) bool {
-				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.AboutAI(rec)
+				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.AboutAI(rec) &&
+					!otlpmap.IsStep(rec, rl.Resource())
 				if bad {
 					rejected++
 				}
