@@ -309,3 +309,31 @@ func TestCodingAgents(t *testing.T) {
 		},
 	})
 }
+
+// TestJavaScript holds what the SDKs of JavaScript say in other forms than those of Python.
+func TestJavaScript(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{
+			name: "Vercel 7, a picture that is a data URL already", scope: "gen_ai", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat",
+				"gen_ai.input.messages": `[{"role":"user","parts":[{"type":"blob","modality":"image","mime_type":null,"content":"data:image/png;base64,aGk="}]}]`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]}`},
+		},
+		{
+			name: "Langfuse, settings in camel case", scope: "langfuse-sdk", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.model.parameters": `{"maxTokens":50,"topP":0.5,"stopSequences":["x"]}`},
+			want:  map[string]string{"config": `{"max_tokens":50,"top_p":0.5,"stop_sequences":["x"]}`},
+		},
+		{
+			name: "Langfuse, a text to embed", scope: "langfuse-sdk", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.input": "x"},
+			want:  map[string]string{"inputs": `{"texts":["x"]}`},
+		},
+		{
+			name: "Langfuse, texts to embed", scope: "langfuse-sdk", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.input": `["x","y"]`},
+			want:  map[string]string{"inputs": `{"texts":["x","y"]}`},
+		},
+	})
+}

@@ -327,8 +327,11 @@ func (b *eventBuilder) boundData(data []byte, mime string) []byte {
 // quoted returns a text as a JSON string.
 func (b *eventBuilder) quoted(s string) []byte { return b.appendString(nil, s) }
 
-// dataURL returns base64 as a data URL, a JSON string.
+// dataURL returns base64 as a data URL, a JSON string. What is a URL already stays as it is.
 func (b *eventBuilder) dataURL(mime string, data []byte) []byte {
+	if bytes.HasPrefix(data, []byte("data:")) || bytes.HasPrefix(data, []byte("http://")) || bytes.HasPrefix(data, []byte("https://")) {
+		return append(append([]byte{'"'}, data...), '"')
+	}
 	if mime == "" {
 		mime = "application/octet-stream"
 	}

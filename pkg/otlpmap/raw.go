@@ -28,6 +28,10 @@ var (
 					b.rest(a, raw, bucketInputs, "input")
 					return
 				}
+				if !b.filled(fieldTexts.field) && jsonscan.Kind(raw) == '[' && textsOnly(raw) {
+					a.used = b.put(fieldTexts, raw)
+					return
+				}
 				b.objectInput(a, raw)
 			default:
 				b.objectInput(a, raw)
@@ -94,12 +98,27 @@ func cutShort(cuts []cutOff, key string) bool {
 	return false
 }
 
-// plainInput places a text: a model's prompt as a message of the user, a retriever's as inputs.query, any other as
+// textsOnly reports whether all elements of a list are texts, and it has some.
+func textsOnly(raw []byte) bool {
+	n := 0
+	for c := jsonscan.Elements(raw); c.Next(); n++ {
+		if jsonscan.Kind(c.Val) != '"' {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// plainInput places a text: an embedding's as its only text, a model's prompt as a message of the user, a retriever's as inputs.query, any other as
 // inputs.value.
 func (b *eventBuilder) plainInput(a *attr) {
 	t := fieldInputValue
 	if b.s.role == onRetriever {
 		t = fieldQuery
+	}
+	if b.s.role == onEmbedding && b.obj[bucketInputs].empty() {
+		b.put(fieldTexts, append(append([]byte{'['}, b.take(a)...), ']'))
+		return
 	}
 	if b.s.role == onModel && b.obj[bucketInputs].empty() {
 		b.said(b.take(a))

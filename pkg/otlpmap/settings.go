@@ -15,6 +15,10 @@ var settings = map[string]string{
 	"stop": "stop_sequences", "stop_sequences": "stop_sequences", "n": "choice_count",
 	"tools": "tools", "functions": "tools", "tool_choice": "tool_choice", "response_format": "response_format",
 	"stream": "stream", "stream_options": "stream_options",
+	// JavaScript's SDKs.
+	"topP": "top_p", "topK": "top_k", "maxTokens": "max_tokens", "maxOutputTokens": "max_tokens", "maxCompletionTokens": "max_tokens",
+	"frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty", "stopSequences": "stop_sequences", "toolChoice": "tool_choice",
+	"responseFormat": "response_format",
 }
 
 // asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
