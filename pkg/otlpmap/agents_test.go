@@ -321,6 +321,23 @@ func TestJavaScript(t *testing.T) {
 			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]}`},
 		},
 		{
+			name: "Mastra, a run of an agent", scope: "@mastra/otel-exporter", typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "mastra.span.type": "agent_run", "mastra.agent_run.input": "Hi", "mastra.agent_run.output": `{"text":"Ho"}`,
+				"gen_ai.system_instructions": "Be brief.", "mastra.metadata.sessionId": "s", "mastra.metadata.userId": "u", "mastra.metadata.tier": "gold"},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`, "outputs": `{"text":"Ho"}`,
+				"session": "s", "user_properties.user_id": `"u"`, "metadata.tier": `"gold"`, "metadata.span_kind": `"agent_run"`},
+		},
+		{
+			name: "instructions as a plain text", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.system_instructions": "Be brief.", "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"Hi"}]}]`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`},
+		},
+		{
+			name: "Mastra, a step", scope: "@mastra/otel-exporter", typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "agent_step", "mastra.model_step.input": `[{"role":"user","content":"Hi"}]`, "mastra.model_step.output": `{"text":"Ho","toolCalls":[]}`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"Hi"}]}`, "outputs": `{"text":"Ho","toolCalls":[]}`},
+		},
+		{
 			name: "Langfuse, settings in camel case", scope: "langfuse-sdk", typ: event.TypeModel,
 			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.model.parameters": `{"maxTokens":50,"topP":0.5,"stopSequences":["x"]}`},
 			want:  map[string]string{"config": `{"max_tokens":50,"top_p":0.5,"stop_sequences":["x"]}`},

@@ -190,7 +190,11 @@ var asMessages = reader{
 // unless they have some.
 func (b *eventBuilder) leadInstructions(at int) {
 	if sys := b.s.at(b.attrs, compiled.systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
-		if raw, ok := b.parse(sys); ok {
+		raw, ok := b.parse(sys)
+		if !ok && sys.str() != "" {
+			raw, ok = b.appendValue(nil, sys.val), true // plain text
+		}
+		if ok {
 			first := len(b.msgs)
 			// instructions has appended one message: it moves to the front.
 			if b.instructions(raw) {

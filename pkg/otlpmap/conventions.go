@@ -29,6 +29,7 @@ const (
 	mcp
 	agentFramework
 	semanticKernel
+	mastra
 	// Coding agents, whose log records are mapped as well (see Mapper.Steps).
 	claudeCode
 	geminiCLI
@@ -111,6 +112,7 @@ var conventions = [...]definition{
 	mcp:            mcpConvention,
 	agentFramework: agentFrameworkConvention,
 	semanticKernel: semanticKernelConvention,
+	mastra:         mastraConvention,
 	claudeCode:     claudeCodeConvention,
 	geminiCLI:      geminiCLIConvention,
 	codex:          codexConvention,

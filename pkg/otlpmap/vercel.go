@@ -39,6 +39,7 @@ var asPrompt = reader{
 			b.unreadable(a, fieldInputValue)
 			return
 		}
+		b.leadInstructions(at)
 		a.used = b.putMessages(t, at) || a.used
 	},
 }
