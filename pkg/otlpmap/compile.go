@@ -124,6 +124,7 @@ func init() {
 // attribute; a list is asked in its order.
 type knownSlots struct {
 	systemInstructions    slot
+	invocation            slot
 	inputMime, outputMime slot
 	inputValue, rawOutput slot
 	conversationID        slot
@@ -150,6 +151,7 @@ func (t *tables) findKnownSlots() {
 	}
 	t.knownSlots = knownSlots{
 		systemInstructions: at("gen_ai.system_instructions"),
+		invocation:         at("llm.invocation_parameters"),
 		inputMime:          at("input.mime_type"),
 		outputMime:         at("output.mime_type"),
 		inputValue:         at("input.value"),

@@ -17,6 +17,7 @@ var (
 			if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
 				at := len(b.msgs)
 				b.flatMessages()
+				b.leadSystemSetting(at)
 				b.putMessages(t, at)
 			}
 		},
@@ -29,6 +30,7 @@ var (
 			if !b.answered() && b.plant(fam) {
 				at := len(b.msgs)
 				b.flatMessages()
+				b.joinThoughts(at)
 				b.joinCalls(at)
 				b.answer(at)
 			}
@@ -243,7 +245,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 			case m.content != nil:
 				m.add(quotable(key), b.render(c))
 			case a == nil:
-				m.content = b.flatContents(c)
+				m.content = b.flatContents(c, &m, b.tree.child(n, "tool_calls") != 0)
 			default:
 				m.content = b.flatContent(a)
 			}
@@ -284,7 +286,41 @@ func (b *eventBuilder) flatMessage(n int32) {
 			m.add(quotable(key), b.render(c))
 		}
 	}
+	if m.callID != nil && string(jsonscan.Inner(m.role)) == "user" {
+		m.role = []byte(`"tool"`) // Anthropic's results of tools
+	}
 	b.msgs = append(b.msgs, m)
+}
+
+// joinThoughts joins answers of b.msgs[at:] that are thoughts alone with the message after them. OpenInference makes
+// a message of each item of the Responses API.
+func (b *eventBuilder) joinThoughts(at int) {
+	for i := at; i < len(b.msgs); i++ {
+		m := &b.msgs[i]
+		m.item = m.item || m.reasoning != nil && m.content == nil && m.calls == nil && len(m.extra) == 0
+	}
+	b.joinItems(at)
+}
+
+// leadSystemSetting puts the system prompt that is among the settings of a call (Anthropic's API has it beside
+// the messages) before the messages from b.msgs[at:] on, unless they have one.
+func (b *eventBuilder) leadSystemSetting(at int) {
+	a := b.s.at(b.attrs, compiled.invocation)
+	if a == nil || b.s.role != onModel || len(b.msgs) == at || hasSystem(b.msgs[at:]) {
+		return
+	}
+	raw, ok := b.parse(a)
+	if !ok {
+		return
+	}
+	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
+		first := len(b.msgs)
+		if b.instructions(sys) {
+			m := b.msgs[first]
+			copy(b.msgs[at+1:], b.msgs[at:first])
+			b.msgs[at] = m
+		}
+	}
 }
 
 // quotable returns a key as it may stand between quotes.
@@ -323,8 +359,9 @@ func typedParts(raw []byte) bool {
 }
 
 // flatContents returns indexed content parts: text alone becomes the content, anything else an
-// array of parts. OpenInference has a level message_content between the index and the part.
-func (b *eventBuilder) flatContents(n int32) []byte {
+// array of parts. OpenInference has a level message_content between the index and the part. Thoughts become the
+// reasoning of m; a call that is among its tool_calls, too, is left out.
+func (b *eventBuilder) flatContents(n int32, m *chatMessage, calls bool) []byte {
 	list := b.tree.indexedInto(n, nil)
 	level := func(i int32) int32 {
 		if in := b.tree.child(i, "message_content"); in != 0 {
@@ -332,6 +369,30 @@ func (b *eventBuilder) flatContents(n int32) []byte {
 		}
 		return i
 	}
+	kept := list[:0]
+	for _, i := range list {
+		in := level(i)
+		typ, text := b.leaf(b.tree.child(in, "type")), b.leaf(b.tree.child(in, "text"))
+		switch {
+		case typ != nil && calls && in != i && b.tree.child(i, "tool_call") != 0 && b.tree.nodes[in].children == 1:
+			b.part(typ.str())
+			typ.used = true
+		case typ != nil && text != nil && (typ.str() == "reasoning" || typ.str() == "thinking") && b.tree.nodes[in].children == 2:
+			b.part(typ.str())
+			typ.used = true
+			if t := b.take(text); m.reasoning == nil {
+				m.reasoning = t
+			} else {
+				m.reasoning = b.joinText(m.reasoning, t)
+			}
+		default:
+			kept = append(kept, i)
+		}
+	}
+	if len(kept) == 0 && len(list) > 0 {
+		return nil
+	}
+	list = kept
 	// One part with nothing but a text, or its type and a text.
 	if len(list) == 1 {
 		in := level(list[0])
