@@ -328,6 +328,24 @@ func TestJavaScript(t *testing.T) {
 				"session": "s", "user_properties.user_id": `"u"`, "metadata.tier": `"gold"`, "metadata.span_kind": `"agent_run"`},
 		},
 		{
+			name: "Genkit, a model call", scope: "genkit-tracer", span: "googleai/m", typ: event.TypeModel,
+			attrs: map[string]any{"genkit:type": "action", "genkit:metadata:subtype": "model", "genkit:name": "googleai/m",
+				"genkit:input": `{"messages":[{"role":"system","content":[{"text":"Be brief."}]},{"role":"user","content":[{"text":"Hi"}]},` +
+					`{"role":"model","content":[{"toolRequest":{"name":"f","ref":"c","input":{"x":1}}}]},{"role":"tool","content":[{"toolResponse":{"name":"f","ref":"c","output":2}}]}],"config":{"temperature":0.5,"maxOutputTokens":9}}`,
+				"genkit:output": `{"finishReason":"stop","message":{"role":"model","content":[{"reasoning":"Hm."},{"text":"Ho"}]},"usage":{"inputTokens":40,"outputTokens":20,"totalTokens":66,"thoughtsTokens":6,"cachedContentTokens":8}}`},
+			want: map[string]string{
+				"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},` +
+					`{"role":"assistant","content":null,"tool_calls":[{"name":"f","id":"c","arguments":{"x":1}}]},{"role":"tool","content":"2","name":"f","tool_call_id":"c"}]}`,
+				"outputs": `{"finish_reason":"stop","role":"assistant","content":"Ho","reasoning":"Hm."}`,
+				"config":  `{"model":"m","temperature":0.5,"max_tokens":9}`, "metadata.prompt_tokens": "40", "metadata.completion_tokens": "20", "metadata.total_tokens": "66",
+				"metadata.reasoning_tokens": "6", "metadata.cache_read_input_tokens": "8"},
+		},
+		{
+			name: "Genkit, a tool", scope: "genkit-tracer", typ: event.TypeTool,
+			attrs: map[string]any{"genkit:type": "action", "genkit:metadata:subtype": "tool", "genkit:name": "f", "genkit:input": `{"x":1}`, "genkit:output": `{"y":2}`},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs": `{"result":{"y":2}}`},
+		},
+		{
 			name: "OpenInference, Anthropic's messages", scope: "@arizeai/openinference-instrumentation-anthropic", typ: event.TypeModel,
 			attrs: map[string]any{"openinference.span.kind": "LLM", "llm.invocation_parameters": `{"max_tokens":50,"system":"Be brief."}`,
 				"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi",

@@ -30,6 +30,7 @@ const (
 	agentFramework
 	semanticKernel
 	mastra
+	genkit
 	// Coding agents, whose log records are mapped as well (see Mapper.Steps).
 	claudeCode
 	geminiCLI
@@ -113,6 +114,7 @@ var conventions = [...]definition{
 	agentFramework: agentFrameworkConvention,
 	semanticKernel: semanticKernelConvention,
 	mastra:         mastraConvention,
+	genkit:         genkitConvention,
 	claudeCode:     claudeCodeConvention,
 	geminiCLI:      geminiCLIConvention,
 	codex:          codexConvention,

@@ -43,7 +43,7 @@ var countNames = map[string]int{
 	"cached_content_token_count":  countCacheRead,
 	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
 	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning,
-	"thoughts_token_count": countReasoning,
+	"thoughts_token_count": countReasoning, "thoughtsTokens": countReasoning, "cachedContentTokens": countCacheRead,
 	// LangSmith sends only these in attributes of their own.
 	"cache_read": countCacheRead, "cache_creation": countCacheWrite, "reasoning": countReasoning,
 }

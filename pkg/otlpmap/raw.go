@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"cmp"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -143,6 +144,13 @@ next:
 			if key == r {
 				continue next
 			}
+		}
+		if key == "config" && bucket == bucketInputs && b.s.role == onModel && jsonscan.Kind(c.Val) == '{' {
+			for m := jsonscan.Members(c.Val); m.Next(); { // Genkit's settings
+				name := keyText(m.Key)
+				all = b.setting(cmp.Or(settings[name], name), m.Val) && all
+			}
+			continue
 		}
 		// A setting that config has with another value goes to the bucket, like any other member.
 		if to, ok := settings[key]; ok {

@@ -289,7 +289,7 @@ func (b *eventBuilder) replyFacts(raw []byte) {
 			}
 		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.Val)
-		case "finish_reason":
+		case "finish_reason", "finishReason":
 			if jsonscan.Kind(c.Val) == '"' {
 				b.put(fieldFinish, c.Val)
 			}

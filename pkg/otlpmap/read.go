@@ -44,6 +44,17 @@ var (
 		},
 	}
 
+	// googleai/gemini-2.5-flash is the plugin and its name of the model.
+	asModelPath = reader{
+		name: "model path", about: "what follows the first slash",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			if plugin, model, ok := strings.Cut(a.str(), "/"); ok && plugin != "" && model != "" {
+				return b.appendString(dst, model), yes
+			}
+			return b.appendValue(dst, a.val), yes
+		},
+	}
+
 	asJSON = reader{
 		name: "json", about: "embedded if it is JSON, else as text",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {

@@ -81,12 +81,18 @@ func scanPartAt(text []byte) (messagePart, int) {
 			default:
 				more = true
 			}
-		case "toolUse", "functionCall", "function_call", "tool_call":
+		case "reasoning": // Genkit's thoughts have no type
+			if jsonscan.Kind(c.Val) == '"' {
+				texts, thought, p.text = texts+1, true, c.Val
+			} else {
+				more = more || !jsonscan.Empty(c.Val)
+			}
+		case "toolUse", "functionCall", "function_call", "tool_call", "toolRequest":
 			if jsonscan.Kind(c.Val) == '{' {
 				p.in, wrapped = c.Val, partCall
 			}
 			more = more || !jsonscan.Empty(c.Val)
-		case "toolResult", "functionResponse", "function_response", "tool_call_result":
+		case "toolResult", "functionResponse", "function_response", "tool_call_result", "toolResponse":
 			if jsonscan.Kind(c.Val) == '{' {
 				p.in, wrapped = c.Val, partResult
 			}
@@ -137,7 +143,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 // callKey returns the name that a member of a tool call has in an event: toolCallId → id, input → arguments.
 func callKey(key string) string {
 	switch key {
-	case "toolCallId", "toolUseId", "call_id":
+	case "toolCallId", "toolUseId", "call_id", "ref":
 		return "id"
 	case "toolName", "tool_name":
 		return "name"
@@ -185,7 +191,7 @@ func (b *eventBuilder) toolResult(p *messagePart) chatMessage {
 	for c := jsonscan.Members(p.in); c.Next(); {
 		switch string(c.Key) {
 		case "type":
-		case "id", "toolCallId", "toolUseId", "tool_use_id":
+		case "id", "toolCallId", "toolUseId", "tool_use_id", "ref":
 			m.callID = c.Val
 		case "name", "toolName":
 			m.name = c.Val
