@@ -35,6 +35,9 @@ func (s *noteStore) Put(ctx context.Context, projectID int64, b event.Batch) err
 	for _, n := range b.LogParts {
 		all = append(all, fmt.Sprintf("%s", n.Content))
 	}
+	for i := range b.Events {
+		all = append(all, string(b.Events[i].Type)+" "+b.Events[i].Name)
+	}
 	if s.notes == nil {
 		s.notes = map[int64][]string{}
 	}
@@ -123,6 +126,24 @@ func TestConsumeLogs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestConsumeSteps holds that the step of an agent, which names no span, is stored as an event.
+func TestConsumeSteps(t *testing.T) {
+	t.Parallel()
+	s := &noteStore{}
+	e := startedLogs(t, s, componenttest.NewNopTelemetrySettings())
+	ld := records("", "-claude_code.tool_result")
+	r := ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().At(0)
+	r.SetEventName("")
+	r.Attributes().PutStr("session.id", "s")
+	r.Attributes().PutStr("tool_name", "Bash")
+	if err := e.consumeLogs(t.Context(), ld); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(s.notes[1], ";"); got != "tool Bash" {
+		t.Errorf("stored %q", got)
 	}
 }
 

@@ -25,7 +25,6 @@ var genkitKinds = []kindRule{
 
 var genkitFacts = []rule{
 	{genkit, "metadata.span_kind", []string{"genkit:metadata:subtype", "genkit:type"}, asText, 0},
-	{genkit, "metadata.model_name", []string{"genkit:name"}, asModelPath, onModel | onEmbedding},
 	{genkit, "config.model", []string{"genkit:name"}, asModelPath, onModel | onEmbedding},
 }
 

@@ -26,7 +26,7 @@ type stepRecord struct {
 	name string // of the record, see stepName
 	role spanRole
 	does string // for docs/otlp-mapping.md
-	// ids are the attributes that identify the step in its session, besides those of prompt; without any of them the time does.
+	// ids are the attributes that identify the step in its session; without the first of them all that the record has does.
 	ids []string
 	// prompt is the attribute that all records of one prompt share.
 	prompt string
@@ -264,13 +264,18 @@ func (s *stepRecord) spanID(src plog.LogRecord, session string) pcommon.SpanID {
 			return spanIDOf(session, s.prompt, id)
 		}
 	}
-	known := false
-	for _, k := range s.ids {
-		if v, ok := attrs.Get(k); ok && !blank(v) {
-			parts, known = append(parts, k, v.AsString()), true
+	for i, k := range s.ids {
+		v, ok := attrs.Get(k)
+		switch {
+		case ok && !blank(v):
+			parts = append(parts, k, v.AsString())
+		case i == 0: // all that the record has
+			all, _ := json.Marshal(attrs.AsRaw()) //nolint:errchkjson // two records that cannot be told apart are one
+			parts = append(parts, s.name, strconv.FormatInt(recordTime(src).UnixNano(), 10), string(all))
+			return spanIDOf(parts...)
 		}
 	}
-	if !known {
+	if len(s.ids) == 0 {
 		parts = append(parts, s.name, strconv.FormatInt(recordTime(src).UnixNano(), 10))
 	}
 	return spanIDOf(parts...)
@@ -326,6 +331,13 @@ func (s *stepRecord) span(src plog.LogRecord, session string, to ptrace.Span) {
 		s.call(attrs, out)
 	case onTool:
 		out.PutStr("gen_ai.operation.name", "execute_tool")
+		// Without the details of tools Claude Code tells only these.
+		if v, ok := attrs.Get("tool_parameters"); ok {
+			if _, ok := out.Get("gen_ai.tool.call.arguments"); !ok {
+				v.CopyTo(out.PutEmpty("gen_ai.tool.call.arguments"))
+				out.Remove("tool_parameters")
+			}
+		}
 	default:
 		if v, ok := out.Get("prompt"); ok && v.Type() == pcommon.ValueTypeStr {
 			text, _ := json.Marshal([]map[string]string{{"role": "user", "content": v.Str()}}) //nolint:errchkjson // texts only

@@ -47,11 +47,12 @@ var (
 	// googleai/gemini-2.5-flash is the plugin and its name of the model.
 	asModelPath = reader{
 		name: "model path", about: "what follows the first slash",
-		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-			if plugin, model, ok := strings.Cut(a.str(), "/"); ok && plugin != "" && model != "" {
-				return b.appendString(dst, model), yes
+		whole: func(b *eventBuilder, _ target, a *attr) {
+			plugin, model, ok := strings.Cut(a.str(), "/")
+			if !ok || plugin == "" {
+				model = a.str()
 			}
-			return b.appendValue(dst, a.val), yes
+			a.used = model != "" && b.setting("model", b.quoted(model)) || a.used
 		},
 	}
 
