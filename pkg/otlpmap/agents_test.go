@@ -302,6 +302,15 @@ func TestCodingAgents(t *testing.T) {
 			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"Hi"}]}`},
 		},
 		{
+			name: "Gemini CLI's model call", scope: "gemini-cli", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "llm_call", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 9,
+				"gen_ai.system_instructions": `"Be brief."`, "gen_ai.tool.definitions": `[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}]`,
+				"gen_ai.input.messages":  `[{"role":"user","parts":[{"text":"Hi"}]}]`,
+				"gen_ai.output.messages": `[{"role":"model","parts":[{"functionCall":{"name":"f","args":{"x":1},"id":"t"}}]}]`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`,
+				"outputs": `{"role":"assistant","tool_calls":[{"name":"f","arguments":{"x":1},"id":"t"}]}`, "config.tools": `[{"name":"f","parameters":{"type":"object"}}]`},
+		},
+		{
 			name: "Gemini CLI's tool", scope: "gemini-cli", typ: event.TypeTool,
 			attrs: map[string]any{"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "f", "gen_ai.tool.call_id": "t",
 				"gen_ai.input.messages": `{"callId":"t","name":"f","args":{"x":1}}`, "gen_ai.output.messages": `{"status":"success","request":{"callId":"t"},"response":{"resultDisplay":"2"}}`},

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -134,8 +135,12 @@ var asTools = reader{
 		}
 		if raw, ok := b.parse(a); !ok {
 			b.losses.failed = append(b.losses.failed, a.key)
-		} else if jsonscan.Kind(raw) == '[' && b.putTools(raw) {
-			a.used = true
+		} else if jsonscan.Kind(raw) == '[' {
+			// Gemini's tools are lists of functions.
+			gemini := bytes.Contains(raw, []byte(`"functionDeclarations"`)) || bytes.Contains(raw, []byte(`"function_declarations"`))
+			if gemini && b.geminiTools(raw) || b.putTools(raw) {
+				a.used = true
+			}
 		}
 	},
 }
@@ -198,7 +203,7 @@ func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
 				continue // the function's own comes with it
 			}
 		}
-		if (key == "inputSchema" || key == "input_schema" || key == "parameters_json_schema") && !*schema {
+		if (key == "inputSchema" || key == "input_schema" || key == "parameters_json_schema" || key == "parametersJsonSchema") && !*schema {
 			key, *schema = "parameters", true
 		}
 		if b.arena[len(b.arena)-1] != '{' {
