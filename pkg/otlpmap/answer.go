@@ -34,13 +34,14 @@ func (b *eventBuilder) answer(at int) bool {
 		rest = nil
 	}
 	merged := true
+	texts, calls := !jsonscan.Empty(main.content), !jsonscan.Empty(main.calls)
 	for i := range rest {
 		m := &rest[i]
-		secondText := !jsonscan.Empty(m.content) && (!jsonscan.Empty(main.content) || i > 0)
-		secondCalls := !jsonscan.Empty(m.calls) && !jsonscan.Empty(main.calls)
-		if secondText || secondCalls || m.extra != nil {
+		text, call := !jsonscan.Empty(m.content), !jsonscan.Empty(m.calls)
+		if text && texts || call && calls || m.extra != nil {
 			merged = false
 		}
+		texts, calls = texts || text, calls || call
 	}
 	b.answerFields(main)
 	if merged {

@@ -289,6 +289,11 @@ func (b *eventBuilder) flatMessage(n int32) {
 	if m.callID != nil && string(jsonscan.Inner(m.role)) == "user" {
 		m.role = []byte(`"tool"`) // Anthropic's results of tools
 	}
+	// A thought among the parts is no part of the answer's content.
+	if jsonscan.Kind(m.content) == '[' && hasCalls(m.content) {
+		b.readParts(m, m.content)
+		return
+	}
 	b.msgs = append(b.msgs, m)
 }
 

@@ -225,9 +225,7 @@ func (b *eventBuilder) addMessage(m chatMessage) {
 		if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
 		} else if hasCalls(m.content) {
-			if m.raw = nil; !jsonscan.Empty(m.calls) {
-				m.calls = b.normalCalls(m.calls)
-			}
+			m.raw = nil
 			b.readParts(m, m.content)
 			return
 		} else if parts := b.contentParts(m.content); len(parts) != len(m.content) || &parts[0] != &m.content[0] {

@@ -40,7 +40,8 @@ func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 // placeParts appends the message, or the messages, that parts make:
 //
 //  1. Texts and media become its content (see partContent).
-//  2. Thoughts become its reasoning, joined by line breaks; calls its tool_calls, unless it has some.
+//  2. Thoughts become its reasoning, joined by line breaks, and what else they have, such as signatures, its
+//     reasoning_details; calls become its tool_calls, unless it has some.
 //  3. The message is appended, unless it would be empty because all its parts are results: Anthropic's API sends
 //     these in a message of the user, whose role only part_types remembers.
 //  4. Each result becomes a message of the role "tool", after it.
@@ -61,6 +62,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 	}
 	results := 0
 	calls := false
+	var details []byte
 	for i := range list {
 		switch p := &list[i]; p.kind {
 		case partCall:
@@ -74,9 +76,23 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			} else {
 				m.reasoning = b.joinText(m.reasoning, p.text)
 			}
+			if p.more {
+				if details == nil {
+					details = append(details, '[')
+				} else {
+					details = append(details, ',')
+				}
+				details = appendThought(details, p)
+			}
 		}
 	}
-	if calls && jsonscan.Empty(m.calls) {
+	if details != nil {
+		m.add([]byte("reasoning_details"), append(details, ']'))
+	}
+	switch {
+	case !jsonscan.Empty(m.calls): // beside the parts, as OpenAI's API has them
+		m.calls = b.normalCalls(m.calls)
+	case calls:
 		m.calls = b.partCalls(list)
 	}
 	if results == 0 || !m.blank() {

@@ -20,7 +20,7 @@ type partKind uint8
 const (
 	partOther     partKind = iota // kept as it came
 	partText                      // a text with nothing beside it: nothing of a part may go
-	partReasoning                 // a thought, likewise
+	partReasoning                 // a thought; what else is with it becomes reasoning_details (see placeParts)
 	partCall
 	partResult
 )
@@ -34,6 +34,8 @@ type messagePart struct {
 	text []byte
 	in   []byte // the object inside, in Bedrock's, Gemini's and Haystack's shapes
 	kind partKind
+	// A thought has more than its text, such as the signature that Anthropic's API wants back.
+	more bool
 }
 
 // scanPart scans a part of a message.
@@ -46,8 +48,8 @@ func scanPart(raw []byte) messagePart {
 // decides at the end:
 //
 //   - A type that names a call or a result decides; without one, a wrapping object does (toolUse, functionCall).
-//   - A text or a thought counts as such only if nothing else is with it (bare), since its other members, such as
-//     Anthropic's signature of a thought, would be lost.
+//   - A text counts as such only if nothing else is with it (bare), since its other members would be lost. Those of a
+//     thought, such as Anthropic's signature, have a place of their own.
 //   - Everything else is partOther and kept as it came.
 func scanPartAt(text []byte) (messagePart, int) {
 	var p messagePart
@@ -65,12 +67,13 @@ func scanPartAt(text []byte) (messagePart, int) {
 				p.text = c.Val
 			}
 		case "reasoningContent":
-			// {reasoningText: {text}}; with a signature the part is kept whole.
+			// {reasoningText: {text, signature}}
 			texts++
 			thought = true
-			if in := jsonscan.Member(c.Val, "reasoningText"); countMembers(c.Val) == 1 && countMembers(in) == 1 {
+			if in := jsonscan.Member(c.Val, "reasoningText"); countMembers(c.Val) == 1 {
 				if v := jsonscan.Member(in, "text"); jsonscan.Kind(v) == '"' {
-					p.text = v
+					p.text, p.in = v, in
+					more = more || countMembers(in) > 1
 				}
 			}
 		case "thought":
@@ -109,7 +112,8 @@ func scanPartAt(text []byte) (messagePart, int) {
 	if p.in == nil {
 		p.in = p.raw
 	}
-	bare := texts == 1 && !more && p.text != nil
+	alone := texts == 1 && p.text != nil
+	bare := alone && !more
 	if !jsonscan.Empty(typ) {
 		p.typ = jsonscan.Inner(typ)
 	}
@@ -123,21 +127,50 @@ func scanPartAt(text []byte) (messagePart, int) {
 	case "tool_call_response", "tool-result", "tool_result":
 		p.kind = partResult
 	case "reasoning", "thinking":
-		if bare {
-			p.kind = partReasoning
+		if alone {
+			p.kind, p.more = partReasoning, more
 		}
 	case "":
 		switch {
 		case !jsonscan.Empty(typ): // a type that is no text
 		case wrapped != partOther:
 			p.kind = wrapped
-		case bare && thought:
-			p.kind = partReasoning
+		case alone && thought:
+			p.kind, p.more = partReasoning, more
 		case bare:
 			p.kind = partText
 		}
 	}
 	return p, n
+}
+
+// appendThought appends what a thought has beside its text, as an object: {signature}.
+func appendThought(dst []byte, p *messagePart) []byte {
+	dst = append(dst, '{')
+	first := true
+	inside := &p.in[0] != &p.raw[0]
+	add := func(obj []byte, beside bool) {
+		for m := jsonscan.Members(obj); m.Next(); {
+			switch string(m.Key) {
+			case "type", "content", "text", "thinking", "thought", "reasoningContent":
+				continue
+			}
+			if jsonscan.Empty(m.Val) || beside && inside && jsonscan.Member(p.in, string(m.Key)) != nil {
+				continue
+			}
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = append(append(append(dst, '"'), m.Key...), '"', ':')
+			dst = append(dst, m.Val...)
+		}
+	}
+	add(p.raw, true)
+	if inside {
+		add(p.in, false)
+	}
+	return append(dst, '}')
 }
 
 // callKey returns the name that a member of a tool call has in an event: toolCallId → id, input → arguments.
