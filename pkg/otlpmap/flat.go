@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"bytes"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -146,23 +148,31 @@ var (
 	}
 )
 
-// joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
-// and hold nothing else, not even a role. LiteLLM numbers the calls of one answer as if they were
-// answers, see function_call in flatMessage.
+// joinCalls makes one answer of the messages from b.msgs[at:] on: one that is calls and nothing else joins the first.
+// LiteLLM numbers the calls of one answer as if they were answers, without a role (see function_call in flatMessage), and
+// OpenInference makes a message of each item of a Responses API call. Of a request for several choices, and of messages with a
+// reason to stop of their own, those with a role are alternatives; of an agent they follow each other.
 func (b *eventBuilder) joinCalls(at int) {
 	list := b.msgs[at:]
-	if len(list) < 2 || jsonscan.Empty(list[0].calls) {
+	if len(list) < 2 {
 		return
 	}
-	for i := range list[1:] {
-		if m := &list[1+i]; m.role != nil || jsonscan.Empty(m.calls) || !jsonscan.Empty(m.content) || m.finish != nil || len(m.extra) > 0 {
-			return
+	several := b.s.role != onModel || list[0].finish != nil || b.severalChoices()
+	kept := list[:1]
+	for _, m := range list[1:] {
+		if (m.role == nil || !several) && !jsonscan.Empty(m.calls) && jsonscan.Empty(m.content) && m.reasoning == nil && m.finish == nil && len(m.extra) == 0 {
+			list[0].calls = b.joinLists(list[0].calls, m.calls)
+		} else {
+			kept = append(kept, m)
 		}
 	}
-	for i := range list[1:] {
-		list[0].calls = b.joinLists(list[0].calls, list[1+i].calls)
-	}
-	b.msgs = b.msgs[:at+1]
+	b.msgs = b.msgs[:at+len(kept)]
+}
+
+// severalChoices reports whether the call asked for more than one choice.
+func (b *eventBuilder) severalChoices() bool {
+	_, count, asked := bytes.Cut(b.obj[bucketConfig].buf, []byte(`"choice_count":`))
+	return asked && !(len(count) > 0 && count[0] == '1' && (len(count) == 1 || count[1] == ','))
 }
 
 // toldWhole reports whether a chain's raw input holds its conversation more completely than the
