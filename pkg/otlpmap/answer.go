@@ -161,6 +161,10 @@ var asMessages = reader{
 			}
 			return
 		}
+		if ok && b.s.role == onEmbedding && !b.filled(fieldTexts.field) && b.embeddedTexts(raw) {
+			a.used = true
+			return
+		}
 		if ok && jsonscan.Kind(raw) == '"' {
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: raw})
 		} else if !ok || !b.readMessages(raw) {

@@ -137,13 +137,17 @@ func (s *span) at(attrs []attr, i slot) *attr {
 func (s *span) text(attrs []attr, list []slot) string {
 	for _, i := range list {
 		if a := s.at(attrs, i); a != nil {
-			if t := a.str(); t != "" {
+			if t := a.str(); t != "" && !scrubbed(t) {
 				return t
 			}
 		}
 	}
 	return ""
 }
+
+// scrubbed reports whether Logfire has put its notice in the place of a value whose key sounds like a secret's, as
+// "session.id" does. Taken for a session, it would join all traces.
+func scrubbed(value string) bool { return strings.HasPrefix(value, "[Scrubbed due to ") }
 
 // any reports whether the span has an attribute of a list, also a blank one: a token count without a value
 // still shows what the span is.

@@ -65,7 +65,7 @@ func (b *eventBuilder) identity(e *event.Incoming) {
 // firstText returns the first attribute of a list that is a non-empty string.
 func (s *span) firstText(attrs []attr, list []slot) *attr {
 	for _, i := range list {
-		if a := s.at(attrs, i); a != nil && a.str() != "" {
+		if a := s.at(attrs, i); a != nil && a.str() != "" && !scrubbed(a.str()) {
 			return a
 		}
 	}

@@ -16,8 +16,9 @@ var laminarConvention = definition{
 	},
 }
 
-// laminarKinds are the types of Laminar's spans.
+// laminarKinds are the types of Laminar's spans. It has none for embeddings, which are of the type LLM.
 var laminarKinds = []kindRule{
+	{by: laminar, attr: spanName, is: map[string]spanRole{"openai.embeddings": onEmbedding}},
 	{by: laminar, attr: "lmnr.span.type", is: map[string]spanRole{
 		"LLM": onModel, "CACHED": onModel, "TOOL": onTool, "DEFAULT": onChain,
 		"EVALUATOR": onChain, "HUMAN_EVALUATOR": onChain, "EVALUATION": onChain, "EXECUTOR": onChain,

@@ -99,6 +99,14 @@ func TestFields(t *testing.T) {
 			map[string]string{"outputs": `{"role":"assistant","content":"a","tool_calls":[{"id":"1","name":"f","arguments":{}}],"reasoning":"hm","reasoning_details":[{"signature":"s"}]}`}},
 		{"calls beside the parts", chat(map[string]any{"gen_ai.input.messages": `[{"role":"assistant","parts":[],"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}]`}),
 			map[string]string{"inputs.chat_history": `[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","name":"f","arguments":{"a":1}}]}]`}},
+		{"tools among the messages", map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.input": `[{"role":"user","content":"q"},{"role":"tool","content":{"type":"function","function":{"name":"f","parameters":{}}}},{"role":"tool","content":"r","tool_call_id":"1"}]`},
+			map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"},{"role":"tool","content":"r","tool_call_id":"1"}]`, "config.tools": `[{"type":"function","name":"f","parameters":{}}]`, "unmapped": ""}},
+		{"texts to embed", map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.input": `["a","b"]`}, map[string]string{"inputs": `{"texts":["a","b"]}`, "unmapped": ""}},
+		{"a text to embed", map[string]any{"openinference.span.kind": "EMBEDDING", "input.value": "a"}, map[string]string{"inputs": `{"texts":["a"]}`, "unmapped": ""}},
+		{"a text to embed in a request", map[string]any{"mlflow.spanType": `"EMBEDDING"`, "mlflow.spanInputs": `{"model":"e","input":"a"}`}, map[string]string{"inputs": `{"texts":["a"]}`, "config.model": `"e"`, "unmapped": ""}},
+		{"texts to embed as messages", map[string]any{"gen_ai.operation.name": "embeddings", "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"a"}]},{"role":"user","parts":[{"type":"text","content":"b"}]}]`},
+			map[string]string{"inputs": `{"texts":["a","b"]}`, "unmapped": ""}},
+		{"texts to embed as contents", map[string]any{"gen_ai.operation.name": "embeddings", "gen_ai.input.messages": `[{"content":"a"},{"content":"b"}]`}, map[string]string{"inputs": `{"texts":["a","b"]}`, "unmapped": ""}},
 		{"calls that are flat messages each", map[string]any{"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "f",
 			"llm.output_messages.1.message.role": "assistant", "llm.output_messages.1.message.tool_calls.0.tool_call.function.name": "g", "llm.invocation_parameters": `{"n":1}`},
 			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"f"},{"name":"g"}]}`}},
@@ -457,6 +465,8 @@ func TestSessions(t *testing.T) {
 		{"first in time without a root's", []spanSpec{{id: 3, parent: 1}, {id: 2, parent: 1, attrs: key("gen_ai.conversation.id", a)}, {id: 4, parent: 1, attrs: key("session.id", b)}}, []string{a, a, a}, []string{"", "", `"` + b + `"`}},
 		{"fixed counts for its span", []spanSpec{{id: 1, attrs: key("session.id", a)}, {id: 2, parent: 1, attrs: key("honeyhive.session_id", b)}}, []string{a, b + "!"}, []string{"", ""}},
 		{"key in the caller's metadata", []spanSpec{{id: 1, attrs: key("metadata", `{"thread_id":"`+a+`"}`)}, {id: 2, parent: 1}}, []string{a, a}, []string{"", ""}},
+		{"a key that was scrubbed", []spanSpec{{id: 1, attrs: key("session.id", "[Scrubbed due to 'session']")}}, []string{trace + "?"}, []string{""}},
+		{"a key beside one that was scrubbed", []spanSpec{{id: 1, attrs: map[string]any{"session.id": "[Scrubbed due to 'session']", "gen_ai.conversation.id": a}}}, []string{a}, []string{""}},
 		{"precedence on one span", []spanSpec{{id: 1, attrs: map[string]any{"gen_ai.conversation.id": b, "session.id": a}}}, []string{a}, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -366,6 +366,9 @@ func appendMessage(dst []byte, m *chatMessage) []byte {
 
 // putMessages fills a field with the messages from b.msgs[at:] on, and takes them off the list.
 func (b *eventBuilder) putMessages(t target, at int) bool {
+	if t.field == fieldHistory.field {
+		b.definedTools(at)
+	}
 	if b.filled(t.field) || len(b.msgs) == at {
 		b.msgs = b.msgs[:at]
 		return false
@@ -377,6 +380,37 @@ func (b *eventBuilder) putMessages(t target, at int) bool {
 	o.buf = b.appendMessages(o.buf, b.msgs[at:])
 	b.msgs = b.msgs[:at]
 	return true
+}
+
+// definedTools makes the definitions of tools among the messages from b.msgs[at:] on the config.tools. Langfuse's callback for
+// LangChain appends each tool to the conversation, as the content of a message of the role "tool".
+func (b *eventBuilder) definedTools(at int) {
+	defines := func(m *chatMessage) bool {
+		return jsonscan.Kind(m.content) == '{' && string(jsonscan.Inner(m.role)) == "tool" && m.callID == nil && len(m.extra) == 0 &&
+			string(jsonscan.Inner(jsonscan.Member(m.content, "type"))) == "function" &&
+			jsonscan.Kind(jsonscan.Member(jsonscan.Member(m.content, "function"), "name")) == '"'
+	}
+	var list []byte
+	for i := at; i < len(b.msgs); i++ {
+		if m := &b.msgs[i]; defines(m) {
+			if list == nil {
+				list = append(list, '[')
+			} else {
+				list = append(list, ',')
+			}
+			list = append(list, m.content...)
+		}
+	}
+	if list == nil || b.filled(fieldTools.field) || !b.putTools(append(list, ']')) {
+		return
+	}
+	kept := b.msgs[:at]
+	for _, m := range b.msgs[at:] {
+		if !defines(&m) {
+			kept = append(kept, m)
+		}
+	}
+	b.msgs = kept
 }
 
 // appendMessages appends a JSON array of messages.

@@ -24,16 +24,7 @@ var (
 			case onModel:
 				b.modelInput(a, raw)
 			case onEmbedding:
-				if in := jsonscan.Member(raw, "input"); !b.filled(fieldTexts.field) && jsonscan.Kind(in) == '[' {
-					b.put(fieldTexts, in)
-					b.rest(a, raw, bucketInputs, "input")
-					return
-				}
-				if !b.filled(fieldTexts.field) && jsonscan.Kind(raw) == '[' && textsOnly(raw) {
-					a.used = b.put(fieldTexts, raw)
-					return
-				}
-				b.objectInput(a, raw)
+				b.embeddingInput(a, raw)
 			default:
 				b.objectInput(a, raw)
 			}
@@ -48,6 +39,62 @@ var (
 		},
 	}
 )
+
+// embeddingInput reads what an embedding call was asked: {input, …} as OpenAI's API has it, or the texts alone.
+func (b *eventBuilder) embeddingInput(a *attr, raw []byte) {
+	in := raw
+	if jsonscan.Kind(raw) == '{' {
+		in = jsonscan.Member(raw, "input")
+	}
+	if b.filled(fieldTexts.field) || !b.embeddedTexts(in) {
+		b.objectInput(a, raw)
+		return
+	}
+	if jsonscan.Kind(raw) == '{' {
+		b.rest(a, raw, bucketInputs, "input")
+		return
+	}
+	a.used = true
+}
+
+// embeddedTexts makes a text, or a list of texts, the inputs.texts. Some instrumentations send each text as a message of
+// the user, or as {content}. Numbers are texts that the caller has cut into tokens.
+func (b *eventBuilder) embeddedTexts(raw []byte) bool {
+	if jsonscan.Kind(raw) != '[' && jsonscan.Kind(raw) != '"' {
+		return false
+	}
+	list := append(make([]byte, 0, len(raw)+2), '[')
+	if jsonscan.Kind(raw) == '"' {
+		return b.put(fieldTexts, append(append(list, raw...), ']'))
+	}
+	at := len(b.msgs)
+	defer func() { b.msgs = b.msgs[:at] }()
+	for c := jsonscan.Elements(raw); c.Next(); {
+		text := c.Val
+		if jsonscan.Kind(text) == '{' {
+			switch {
+			case countMembers(text) == 1 && jsonscan.Kind(jsonscan.Member(text, "content")) == '"':
+				text = jsonscan.Member(text, "content")
+			case b.readMessage(text):
+				m := &b.msgs[len(b.msgs)-1]
+				if string(jsonscan.Inner(m.role)) != "user" || jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || !jsonscan.Empty(m.name) {
+					return false
+				}
+				text = m.content
+				if !b.losses.parts.hasText([]byte("role:user")) {
+					b.part("role:user")
+				}
+			default:
+				return false
+			}
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, text...)
+	}
+	return len(list) > 1 && b.put(fieldTexts, append(list, ']'))
+}
 
 // output places what a step gave back: JSON if ok, else the attribute's text.
 func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
@@ -99,30 +146,19 @@ func cutShort(cuts []cutOff, key string) bool {
 	return false
 }
 
-// textsOnly reports whether all elements of a list are texts, and it has some.
-func textsOnly(raw []byte) bool {
-	n := 0
-	for c := jsonscan.Elements(raw); c.Next(); n++ {
-		if jsonscan.Kind(c.Val) != '"' {
-			return false
-		}
-	}
-	return n > 0
-}
-
-// plainInput places a text: an embedding's as its only text, a model's prompt as a message of the user, a retriever's as inputs.query, any other as
-// inputs.value.
+// plainInput places a text: a model's prompt as a message of the user, an embedding's as inputs.texts, a retriever's as
+// inputs.query, any other as inputs.value.
 func (b *eventBuilder) plainInput(a *attr) {
 	t := fieldInputValue
 	if b.s.role == onRetriever {
 		t = fieldQuery
 	}
-	if b.s.role == onEmbedding && b.obj[bucketInputs].empty() {
-		b.put(fieldTexts, append(append([]byte{'['}, b.take(a)...), ']'))
-		return
-	}
 	if b.s.role == onModel && b.obj[bucketInputs].empty() {
 		b.said(b.take(a))
+		return
+	}
+	if b.s.role == onEmbedding && !b.filled(fieldTexts.field) && b.obj[bucketInputs].empty() {
+		b.embeddedTexts(b.take(a))
 		return
 	}
 	if b.filled(t.field) || !b.obj[bucketInputs].empty() && t == fieldInputValue {

@@ -125,7 +125,7 @@ var messageMembers = map[string]bool{
 // sessionOf returns the session that a record names by an attribute that no rule has looked at.
 func sessionOf(m pcommon.Map) string {
 	for _, name := range keyLists[sessionKeys] {
-		if s := textOf(m, name); s != "" {
+		if s := textOf(m, name); s != "" && !scrubbed(s) {
 			return s
 		}
 	}
