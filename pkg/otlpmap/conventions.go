@@ -14,6 +14,7 @@ const (
 	langsmith
 	mlflow
 	laminar
+	agentOps
 	// Conventions that many instrumentations share.
 	openinference
 	openllmetry
@@ -74,6 +75,7 @@ var conventions = [...]definition{
 	langsmith: langsmithConvention,
 	mlflow:    mlflowConvention,
 	laminar:   laminarConvention,
+	agentOps:  agentOpsConvention,
 	openinference: {
 		name: "openinference", version: "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0",
 		earlyKinds: llamaIndexKinds,

@@ -170,7 +170,10 @@ func TestEveryRule(t *testing.T) {
 				if r.to != "metadata.span_kind" {
 					attrs["openinference.span.kind"] = kindOf(r.on)
 				}
-				td, _ := oneSpan(attrs)
+				td, span := oneSpan(attrs)
+				if r.as.name == asCallInput.name {
+					span.SetName("tool_call.f")
+				}
 				e := mapOne(t, td)
 				got := at(e, r.to)
 				if !strings.Contains(got, want) {

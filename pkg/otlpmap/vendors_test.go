@@ -284,3 +284,31 @@ func TestCrewAI(t *testing.T) {
 			want:  map[string]string{"inputs": `{"topic":"x","agents":[{"role":"Writer"}]}`, "outputs": `{"result":"a poem"}`, "metadata.instrumentor": `"openinference"`}},
 	})
 }
+
+// TestAgentOps maps the spans of AgentOps: of decorated functions, of a model call, and of a call that the model asked for.
+func TestAgentOps(t *testing.T) {
+	t.Parallel()
+	const scope = "agentops"
+	checkConventions(t, []conventionCase{
+		{name: "session", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"agentops.span.kind": "session", "operation.name": "main", "agentops.entity.input": `{"args": [], "kwargs": {"q": "x"}}`, "agentops.entity.output": "ok"},
+			want:  map[string]string{"inputs": `{"q":"x"}`, "outputs": `{"result":"ok"}`, "metadata.span_kind": `"session"`, "metadata.instrumentor": `"agentops"`}},
+		{name: "tool", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"agentops.span.kind": "tool", "agentops.tool.input": `{"args": ["Lisbon"], "kwargs": {}}`, "agentops.tool.output": `{"t":21}`},
+			want:  map[string]string{"inputs": `{"args":["Lisbon"]}`, "outputs": `{"result":{"t":21}}`, "unmapped": ""}},
+		{name: "a call that the model asked for", span: "tool_call.f", typ: event.TypeTool,
+			attrs: map[string]any{"agentops.span.kind": "AgentOpsSpanKindValues.TOOL", "tool.name": "f", "tool.parameters": `{"x": 1}`, "tool.call.id": "c", "tool.call.type": "function"},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "metadata.tool_call_id": `"c"`}},
+		{name: "a tool's definition", typ: event.TypeTool,
+			attrs: map[string]any{"openinference.span.kind": "TOOL", "tool.parameters": `{"x":{"type":"string"}}`},
+			want:  map[string]string{"inputs": "", "metadata.tool_parameters": `{"x":{"type":"string"}}`}},
+		{name: "model call", scope: "openai", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.request.type": "chat", "gen_ai.system": "OpenAI", "gen_ai.request.model": "m", "gen_ai.request.streaming": true, "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "q",
+				"gen_ai.request.functions.0.name": "f", "gen_ai.request.functions.0.parameters": `{"type":"object"}`, "gen_ai.streaming.time_to_first_token": 0.5, "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "a"},
+			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs.content": `"a"`, "config": `{"stream":true,"tools":[{"name":"f","parameters":{"type":"object"}}],"model":"m","provider":"openai"}`,
+				"metadata.operation_name": `"chat"`, "metadata.time_to_first_token_ms": "500.0"}},
+		{name: "failed call", scope: "openai", typ: event.TypeModel, attrs: map[string]any{"gen_ai.request.type": "chat", "gen_ai.request.model": "m"}},
+		{name: "embedding", scope: "openai", typ: event.TypeModel, attrs: map[string]any{"gen_ai.request.type": "embedding", "gen_ai.prompt.0.content": "a", "gen_ai.prompt.1.content": "b"},
+			want: map[string]string{"inputs": `{"texts":["a","b"]}`}},
+	})
+}
