@@ -73,7 +73,9 @@ func scanPartAt(text []byte) (messagePart, int) {
 			if in := jsonscan.Member(c.Val, "reasoningText"); countMembers(c.Val) == 1 {
 				if v := jsonscan.Member(in, "text"); jsonscan.Kind(v) == '"' {
 					p.text, p.in = v, in
-					more = more || countMembers(in) > 1
+					for m := jsonscan.Members(in); m.Next(); {
+						more = more || string(m.Key) != "text" && !jsonscan.Empty(m.Val)
+					}
 				}
 			}
 		case "thought":

@@ -178,8 +178,9 @@ var asConversation = reader{
 }
 
 // readConversation appends the messages of a list. It returns the place of the first that is an
-// answer: a choice, or else the last message if the model's text ends the list, or else the end of the list. It
-// returns -1, and appends none, if it is no list of messages.
+// answer: a choice, or else the last message if the assistant's text ends the list (of a model call, all messages of the
+// assistant that end it, calls as well), or else the end of the list. It returns -1, and appends none, if it is no list of
+// messages.
 func (b *eventBuilder) readConversation(raw []byte) int {
 	at := len(b.msgs)
 	said := -1
@@ -201,17 +202,43 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 				m.without("gen_ai.system")
 			}
 			m.raw = nil
+			if string(jsonscan.Inner(m.role)) != "tool" || m.callID != nil {
+				continue
+			}
+			for _, p := range m.extra {
+				if string(p.key) == "id" { // of the call
+					m.callID = p.val
+				}
+			}
+			if m.callID != nil {
+				m.without("id")
+			}
 		}
 		if string(name) == choiceEvent && said < 0 {
 			said = first
 		}
 	}
-	last := len(b.msgs) - 1
-	if said < 0 {
-		said = len(b.msgs)
-		if m := &b.msgs[last]; last > at && string(jsonscan.Inner(m.role)) == "assistant" && jsonscan.Empty(m.calls) {
-			said = last
+	if said >= 0 {
+		return said
+	}
+	assistants := func(i int) bool { return i > at && string(jsonscan.Inner(b.msgs[i].role)) == "assistant" }
+	said = len(b.msgs)
+	if b.s.role != onModel {
+		if assistants(said-1) && jsonscan.Empty(b.msgs[said-1].calls) {
+			said--
 		}
+		return said
+	}
+	// A model's answer may be several messages: Logfire makes one of each item of the Responses API.
+	for assistants(said - 1) {
+		said--
+	}
+	if said < len(b.msgs)-1 {
+		for i := said; i < len(b.msgs); i++ {
+			m := &b.msgs[i]
+			m.item = m.item || jsonscan.Empty(m.content) && len(m.extra) == 0
+		}
+		b.joinItems(said)
 	}
 	return said
 }

@@ -203,6 +203,11 @@ func TestLogfire(t *testing.T) {
 		{name: "streamed answer", scope: "logfire.openai", typ: event.TypeModel,
 			attrs: map[string]any{"logfire.span_type": "log", "logfire.msg_template": "streaming response from {request_data[model]!r} took {duration:.2f}s", "request_data": `{"messages":[{"role":"user","content":"q"}],"model":"m"}`, "response_data": `{"combined_chunk_content":"a b","chunk_count":2}`},
 			want:  map[string]string{"outputs": `{"role":"assistant","content":"a b"}`, "metadata.response_data": `{"chunk_count":2}`}},
+		{name: "events that end with the answer's calls", scope: "logfire.openai_agents", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "events": `[{"event.name":"gen_ai.user.message","content":"q","role":"user"},{"event.name":"gen_ai.assistant.message","role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"event.name":"gen_ai.tool.message","role":"tool","id":"1","content":"r","name":"f"},` +
+				`{"event.name":"gen_ai.assistant.message","content":"a","role":"assistant"},{"event.name":"gen_ai.assistant.message","role":"assistant","tool_calls":[{"id":"2","type":"function","function":{"name":"f","arguments":"{}"}}]},{"event.name":"gen_ai.assistant.message","role":"assistant","tool_calls":[{"id":"3","type":"function","function":{"name":"g","arguments":"{}"}}]}]`},
+			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","name":"f","arguments":{}}]},{"role":"tool","content":"r","name":"f","tool_call_id":"1"}]`,
+				"outputs": `{"role":"assistant","content":"a","tool_calls":[{"id":"2","type":"function","name":"f","arguments":{}},{"id":"3","type":"function","name":"g","arguments":{}}]}`, "unmapped": ""}},
 		{name: "embeddings", scope: "logfire.openai", typ: event.TypeModel,
 			attrs: map[string]any{"logfire.msg_template": "Embedding Creation with {request_data[model]!r}", "request_data": `{"input":["a"],"model":"e"}`, "response_data": `{"usage":{"prompt_tokens":1,"total_tokens":1}}`},
 			want:  map[string]string{"inputs": `{"texts":["a"]}`, "config.model": `"e"`, "metadata.prompt_tokens": "1"}},
