@@ -136,6 +136,8 @@ func TestFields(t *testing.T) {
 			map[string]string{"outputs.content": `"text"`, "outputs.tool_calls": `[{"name":"f"}]`}},
 		{"tool of text", map[string]any{"openinference.span.kind": "TOOL", "input.value": "12B", "output.value": `"\"69.8\""`}, map[string]string{"inputs": `{"value":"12B"}`, "outputs": `{"result":"69.8"}`}},
 		{"tool of JSON that is text", map[string]any{"openinference.span.kind": "TOOL", "output.value": `{"a":1}`, "output.mime_type": "text/plain"}, map[string]string{"outputs.result": `"{\"a\":1}"`}},
+		{"arguments beside settings", map[string]any{"openinference.span.kind": "TOOL", "input.value": `{"args": [], "sanitize": true, "kwargs": {"b": 2}}`},
+			map[string]string{"inputs": `{"b":2}`, "metadata.sanitize": "true", "unmapped": ""}},
 		{"arguments by position", map[string]any{"traceloop.span.kind": "tool", "traceloop.entity.input": `{"args":[1],"kwargs":{"b":2}}`, "traceloop.entity.output": "null"}, map[string]string{"inputs": `{"b":2,"args":[1]}`, "outputs": `{"result":"null"}`}},
 		{"retriever", map[string]any{"openinference.span.kind": "RETRIEVER", "input.value": "q", "retrieval.documents.0.document.content": "c", "retrieval.documents.0.document.metadata": `{"k":1}`, "retrieval.documents.0.document.score": 0.5},
 			map[string]string{"inputs": `{"query":"q"}`}},

@@ -1,7 +1,6 @@
 package otlpmap
 
 import (
-	"bytes"
 	"cmp"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -258,8 +257,14 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			return
 		}
 		args, kwargs := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "kwargs")
-		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 &&
-			jsonscan.Member(kwargs, "args") == nil {
+		only := countMembers(raw) == 2
+		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && jsonscan.Member(kwargs, "args") == nil &&
+			(only || b.s.role == onTool && !jsonscan.Empty(kwargs)) {
+			for c := jsonscan.Members(raw); !only && c.Next(); { // smolagents has settings beside them, which are no arguments of the tool
+				if key := keyText(c.Key); key != "args" && key != "kwargs" && !b.member(bucketHot, key, c.Val) {
+					b.keep(a)
+				}
+			}
 			b.spread(bucketInputs, kwargs, a)
 			if !jsonscan.Empty(args) {
 				b.member(bucketInputs, "args", args)
