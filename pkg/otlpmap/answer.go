@@ -300,7 +300,7 @@ var asAnswer = reader{
 	name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices",
 	whole: func(b *eventBuilder, _ target, a *attr) {
 		if b.answered() {
-			b.keep(a)
+			b.completeAnswer(a)
 			return
 		}
 		at := len(b.msgs)
@@ -332,6 +332,26 @@ var asAnswer = reader{
 			b.unreadable(a, fieldContent)
 		}
 	},
+}
+
+// completeAnswer adds to an answer that is calls alone what an attribute says of it beyond these: LiteLLM has the calls as
+// flat attributes and the text in the message.
+func (b *eventBuilder) completeAnswer(a *attr) {
+	b.keep(a)
+	if b.s.role != onModel || !b.filled(fieldCalls.field) || b.filled(fieldContent.field) || b.filled(fieldChoices.field) {
+		return
+	}
+	at := len(b.msgs)
+	defer func() { b.msgs = b.msgs[:at] }()
+	if raw, ok := b.parse(a); !ok || !b.readMessages(raw) {
+		return
+	}
+	b.joinItems(at)
+	if m := &b.msgs[at]; len(b.msgs) == at+1 && string(jsonscan.Inner(m.role)) == "assistant" {
+		m.raw, m.calls, m.extra, m.name = nil, nil, nil, nil
+		b.learn(at)
+		b.answerFields(m)
+	}
 }
 
 // unreadable keeps a value that should have been JSON as text, so that a person can read it.
