@@ -77,8 +77,11 @@ func documentText(raw []byte) string {
 // and dimension stay.
 func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
-		if string(c.Key) == "usage" {
+		switch string(c.Key) {
+		case "usage":
 			b.offerUsage(c.Val)
+		case "meta": // Haystack
+			b.replyFacts(c.Val)
 		}
 	}
 	if !b.obj[bucketOutputs].empty() {
@@ -87,8 +90,13 @@ func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 	}
 	for c := jsonscan.Members(raw); c.Next(); {
 		val := c.Val
-		if string(c.Key) == "data" && jsonscan.Kind(val) == '[' {
+		switch key := string(c.Key); {
+		case jsonscan.Kind(val) != '[':
+		case key == "data", key == "documents":
 			val = b.shortVectors(val)
+		case key == "embedding" && b.opt.MaxVector >= 0 && length(val) > b.opt.MaxVector:
+			b.dropVector(fromAnswer, length(val))
+			continue
 		}
 		if !b.member(bucketOutputs, keyText(c.Key), val) {
 			b.keep(a)

@@ -42,15 +42,19 @@ var (
 // embeddingInput reads what an embedding call was asked: {input, …} as OpenAI's API has it, or the texts alone.
 func (b *eventBuilder) embeddingInput(a *attr, raw []byte) {
 	in := raw
+	key := "input"
 	if jsonscan.Kind(raw) == '{' {
-		in = jsonscan.Member(raw, "input")
+		if in = jsonscan.Member(raw, key); in == nil {
+			key = "text" // Haystack
+			in = jsonscan.Member(raw, key)
+		}
 	}
 	if b.filled(fieldTexts.field) || !b.embeddedTexts(in) {
 		b.objectInput(a, raw)
 		return
 	}
 	if jsonscan.Kind(raw) == '{' {
-		b.rest(a, raw, bucketInputs, "input")
+		b.rest(a, raw, bucketInputs, key)
 		return
 	}
 	a.used = true

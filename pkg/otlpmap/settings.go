@@ -178,25 +178,30 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 //
 //	{"type":"function","function":{"name":"add","parameters":{…}}} → {"type":"function","name":"add","parameters":{…}}
 //	{"name":"add","input_schema":{…}}                              → {"name":"add","parameters":{…}}
+//	{"type":"haystack.tools.tool.Tool","data":{"name":"add",…}}    → {"type":"haystack.tools.tool.Tool","name":"add",…}
 func (b *eventBuilder) appendTool(raw []byte) {
-	function := jsonscan.Member(raw, "function")
+	inside := "function"
+	function := jsonscan.Member(raw, inside)
+	if data := jsonscan.Member(raw, "data"); function == nil && jsonscan.Member(raw, "name") == nil && jsonscan.Kind(jsonscan.Member(data, "name")) == '"' {
+		inside, function = "data", data
+	}
 	if jsonscan.Kind(function) != '{' {
 		function = nil
 	}
 	b.arena = append(b.arena, '{')
 	schema := jsonscan.Member(raw, "parameters") != nil || jsonscan.Member(function, "parameters") != nil
-	b.toolFields(raw, function, &schema)
+	b.toolFields(raw, function, inside, &schema)
 	b.arena = append(b.arena, '}')
 }
 
-// toolFields appends the members of a tool's definition, those of a function object in place of its own. schema is
-// whether "parameters" is taken: only one schema can have the name.
-func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
+// toolFields appends the members of a tool's definition, those of a function object, which is its member inside, in place of its
+// own. schema is whether "parameters" is taken: only one schema can have the name.
+func (b *eventBuilder) toolFields(raw, function []byte, inside string, schema *bool) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		key := string(c.Key)
 		if function != nil {
-			if key == "function" {
-				b.toolFields(function, nil, schema)
+			if key == inside {
+				b.toolFields(function, nil, "", schema)
 				continue
 			}
 			if jsonscan.Member(function, key) != nil {

@@ -89,8 +89,9 @@ func (b *eventBuilder) offerCount(i int, raw []byte) {
 
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion. Some
 // instrumentations of Anthropic's API report the prompt without the cached ones, as the API does; this shows when they
-// are more than the prompt, or by the convention (see definition.cachedApart): of {prompt: 10, cache_read: 90} the prompt becomes 100, and metadata.usage_adjusted says
-// so. A total that was the sum of the two counts grows with it. The total is the sum if the span has none.
+// are more than the prompt, or by the convention (see definition.cachedApart): of {prompt: 10, cache_read: 90} the prompt becomes 100,
+// and metadata.usage_adjusted says so. A total that was the sum of the two counts grows with it. The total is the sum if the span has
+// none. Reasoning that a total counts beside the completion joins it.
 func (b *eventBuilder) usage() {
 	c := &b.tokens.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n
@@ -102,6 +103,12 @@ func (b *eventBuilder) usage() {
 		if c[countTotal].set && c[countTotal].n == reported+c[countCompletion].n {
 			c[countTotal].n += cached
 		}
+	}
+	// Gemini's API counts thoughts beside what it answers, and its total has both.
+	if think := c[countReasoning].n; think > 0 && c[countTotal].set && c[countPrompt].set && c[countCompletion].set &&
+		c[countPrompt].n+c[countCompletion].n+think == c[countTotal].n {
+		c[countCompletion].n += think
+		adjusted = true
 	}
 	if !c[countTotal].set && c[countPrompt].set && c[countCompletion].set {
 		c[countTotal] = count{c[countPrompt].n + c[countCompletion].n, true}

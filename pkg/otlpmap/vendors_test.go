@@ -250,7 +250,7 @@ func TestHaystack(t *testing.T) {
 		{name: "generator", scope: scope, typ: event.TypeModel,
 			attrs: component("HuggingFaceLocalGenerator", `{"prompt":"q"}`, `{"replies":["a","b"],"meta":[{"model":"m","usage":{"prompt_tokens":5}}]}`),
 			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs.content": `"a"`, "outputs.choices": `[{"role":"assistant","content":"b"}]`, "metadata.prompt_tokens": "5"}},
-		{name: "embedder", scope: scope, typ: event.TypeModel, attrs: component("OpenAITextEmbedder", `{"text":"q"}`, `{"meta":{"model":"e","usage":{"prompt_tokens":5,"total_tokens":5}}}`), want: map[string]string{"inputs.text": `"q"`}},
+		{name: "embedder", scope: scope, typ: event.TypeModel, attrs: component("OpenAITextEmbedder", `{"text":"q"}`, `{"meta":{"model":"e","usage":{"prompt_tokens":5,"total_tokens":5}}}`), want: map[string]string{"inputs.texts": `["q"]`}},
 		{name: "retriever", scope: scope, typ: event.TypeTool, attrs: component("InMemoryBM25Retriever", `{"query":"q","top_k":3}`, `{"documents":[{"id":"d","content":"c","score":0.5,"meta":{"x":1}}]}`),
 			want: map[string]string{"inputs": `{"query":"q","top_k":3}`, "outputs": `{"documents":[{"id":"d","content":"c","score":0.5,"meta":{"x":1}}]}`}},
 		{name: "ranker", typ: event.TypeTool, attrs: component("TransformersSimilarityRanker", `{}`, `{}`)},
