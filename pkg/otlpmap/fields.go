@@ -67,6 +67,7 @@ var (
 	fieldTools             = declareField("config.tools")
 	fieldRequestModel      = declareField("config.request_model")
 	fieldProvider          = declareField("config.provider")
+	fieldChoiceCount       = declareField("config.choice_count")
 	fieldFinishReasons     = declareField("metadata.finish_reasons")
 	fieldToolCallID        = declareField("metadata.tool_call_id")
 	fieldToolName          = declareField("metadata.tool_name")

@@ -1,8 +1,6 @@
 package otlpmap
 
 import (
-	"bytes"
-
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -171,8 +169,7 @@ func (b *eventBuilder) joinCalls(at int) {
 
 // severalChoices reports whether the call asked for more than one choice.
 func (b *eventBuilder) severalChoices() bool {
-	_, count, asked := bytes.Cut(b.obj[bucketConfig].buf, []byte(`"choice_count":`))
-	return asked && !(len(count) > 0 && count[0] == '1' && (len(count) == 1 || count[1] == ','))
+	return b.filled(fieldChoiceCount.field) && string(b.written(fieldChoiceCount)) != "1"
 }
 
 // toldWhole reports whether a chain's raw input holds its conversation more completely than the
@@ -272,7 +269,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		case "finish_reason":
 			m.finish = b.render(c)
 		case "reasoning":
-			m.reasoning = b.render(c)
+			m.reasoning = b.thoughtText(b.render(c))
 		// OpenInference's form of OpenAI's functions: name and arguments are siblings (legacyCall).
 		case "function_call_name":
 			if a != nil && m.calls == nil {

@@ -161,7 +161,8 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 				m.finish, plain = c.Val, false
 			}
 		case "reasoning":
-			m.reasoning = c.Val
+			m.reasoning = b.thoughtText(c.Val)
+			plain = plain && len(m.reasoning) == len(c.Val)
 		case "message":
 			inside = c.Val
 			m.extra = append(m.extra, pair{c.Key, c.Val})
@@ -311,6 +312,16 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 		return first, true
 	}
 	return b.arena[at:len(b.arena):len(b.arena)], true
+}
+
+// thoughtText returns a thought as a text, where it comes as a list of parts that are texts; else as it came.
+func (b *eventBuilder) thoughtText(raw []byte) []byte {
+	if jsonscan.Kind(raw) == '[' {
+		if text, ok := b.onlyText(raw); ok {
+			return text
+		}
+	}
+	return raw
 }
 
 // textOf returns a value as a JSON string: a string itself, anything else its JSON text in quotes.
