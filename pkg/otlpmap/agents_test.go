@@ -346,7 +346,7 @@ func TestJavaScript(t *testing.T) {
 				"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},` +
 					`{"role":"assistant","content":null,"tool_calls":[{"name":"f","id":"c","arguments":{"x":1}}]},{"role":"tool","content":"2","name":"f","tool_call_id":"c"}]}`,
 				"outputs": `{"finish_reason":"stop","role":"assistant","content":"Ho","reasoning":"Hm."}`,
-				"config":  `{"model":"m","temperature":0.5,"max_tokens":9}`, "metadata.prompt_tokens": "40", "metadata.completion_tokens": "20", "metadata.total_tokens": "66",
+				"config":  `{"model":"m","temperature":0.5,"max_tokens":9}`, "metadata.prompt_tokens": "40", "metadata.completion_tokens": "26", "metadata.total_tokens": "66",
 				"metadata.reasoning_tokens": "6", "metadata.cache_read_input_tokens": "8"},
 		},
 		{

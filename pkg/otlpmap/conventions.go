@@ -36,6 +36,7 @@ const (
 	claudeCode
 	geminiCLI
 	codex
+	promptflow
 	// OpenTelemetry's semantic conventions for generative AI.
 	otelGenAI
 	otel // OpenTelemetry's general names, and what nobody claims
@@ -120,6 +121,7 @@ var conventions = [...]definition{
 	claudeCode:     claudeCodeConvention,
 	geminiCLI:      geminiCLIConvention,
 	codex:          codexConvention,
+	promptflow:     promptflowConvention,
 	otelGenAI: {
 		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
 		scopes: []string{

@@ -246,6 +246,8 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name: `{"openai":{"a":"` + token + `"}}`}, `{"openai":{"a":"` + token + `"}}`
 	case "usage":
 		return map[string]any{name: `{"input_tokens":17,"input_token_details":{"cache_read":17}}`}, "17"
+	case "object output":
+		return map[string]any{name: `{"choices":[{"message":{"role":"assistant","content":"` + token + `"}}]}`}, token
 	case "costs":
 		return map[string]any{name: `{"total_cost":0.25}`}, "0.25"
 	case "since start":

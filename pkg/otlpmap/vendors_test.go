@@ -317,3 +317,25 @@ func TestAgentOps(t *testing.T) {
 			want: map[string]string{"inputs": `{"texts":["a","b"]}`}},
 	})
 }
+
+// TestPromptflow maps the spans of prompt flow: a function, calls of OpenAI's client, a streamed one among them.
+func TestPromptflow(t *testing.T) {
+	t.Parallel()
+	const scope = "promptflow"
+	const request = `{"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0.5}`
+	checkConventions(t, []conventionCase{
+		{name: "function", scope: scope, typ: event.TypeChain, attrs: map[string]any{"framework": "promptflow", "span_type": "Function", "function": "main", "inputs": `{"q":"x"}`, "output": `"ok"`},
+			want: map[string]string{"inputs": `{"q":"x"}`, "outputs": `{"result":"ok"}`, "metadata.span_kind": `"Function"`, "metadata.instrumentor": `"promptflow"`}},
+		{name: "tool", scope: scope, typ: event.TypeTool, attrs: map[string]any{"span_type": "Tool", "inputs": `{"x":1}`, "output": `{"y":2}`},
+			want: map[string]string{"inputs": `{"x":1}`, "outputs": `{"result":{"y":2}}`}},
+		{name: "model call", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"span_type": "LLM", "inputs": request, "llm.response.model": "m-1", "llm.usage.prompt_tokens": 5, "llm.usage.completion_tokens": 2, "llm.usage.total_tokens": 7,
+				"llm.generated_message": `{"role":"assistant","content":"a","refusal":null}`, "output": `{"id":"r","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}}]}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`, "config.temperature": "0.5", "metadata.prompt_tokens": "5", "metadata.response_id": `"r"`}},
+		{name: "streamed call", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"span_type": "LLM", "inputs": request, "llm.generated_message": `{"role":"assistant","content":"a"}`, "output": `[{"id":"r","choices":[{"delta":{"content":"a"}}]}]`},
+			want:  map[string]string{"outputs": `{"role":"assistant","content":"a"}`}},
+		{name: "embedding", scope: scope, typ: event.TypeModel, attrs: map[string]any{"span_type": "Embedding", "inputs": `{"model":"e","input":["a","b"]}`, "llm.usage.prompt_tokens": 2},
+			want: map[string]string{"inputs": `{"texts":["a","b"]}`, "config.model": `"e"`, "metadata.prompt_tokens": "2"}},
+	})
+}
