@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"encoding/hex"
 	"math"
+	"strings"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -184,8 +185,21 @@ func (b *eventBuilder) errorText(e *event.Event) {
 	if observed != nil && observed.str() == text {
 		observed.used = true
 	}
+	if message, trace := cutTraceback(text); trace != "" && b.putText(fieldStacktrace, trace) {
+		text = message
+	}
 	told := b.valid(text)
 	e.Error = &told
+}
+
+// cutTraceback takes a Python traceback off the end of an error's text. LangSmith sends both as one. Without a message
+// before it, or without a traceback, trace is empty.
+func cutTraceback(text string) (message, trace string) {
+	at := strings.Index(text, "Traceback (most recent call last):")
+	if at < 0 || strings.TrimSpace(text[:at]) == "" {
+		return text, ""
+	}
+	return strings.TrimSpace(text[:at]), text[at:]
 }
 
 // nanosPerMilli turns the nanoseconds of OTLP into the milliseconds of events.

@@ -586,6 +586,19 @@ func TestSpanEvents(t *testing.T) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			add(s, "exception", map[string]any{"exception.type": "E", "exception.message": "bad", "exception.stacktrace": "at x", "exception.escaped": "False"})
 		}, map[string]string{"metadata.error_type": `"E"`, "metadata.error_stacktrace": `"at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "bad"},
+		{"traceback behind the message", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "ValueError('bad')\n\nTraceback (most recent call last):\n  at x"})
+		}, map[string]string{"metadata.error_type": `"Exception"`, "metadata.error_stacktrace": `"Traceback (most recent call last):\n  at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "ValueError('bad')"},
+		{"run without outputs", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			s.Attributes().PutStr("langsmith.span.kind", "tool")
+			s.Attributes().PutStr("gen_ai.completion", "{}")
+		}, map[string]string{"outputs": "", "metadata.gen_ai.completion": ""}, "error"},
+		{"traceback alone", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			s.Status().SetMessage("Traceback (most recent call last): x")
+		}, map[string]string{"metadata.error_stacktrace": ""}, "Traceback (most recent call last): x"},
 		{"retry that succeeded", func(s ptrace.Span) {
 			add(s, "exception", map[string]any{"exception.message": "bad"})
 		}, map[string]string{"metadata.exceptions": `[{"message":"bad","time":1700000000005}]`}, ""},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -133,6 +134,10 @@ var asRunOutput = reader{
 		raw, ok := b.content(a, compiled.outputMime)
 		if in := jsonscan.Member(raw, "output"); ok && jsonscan.Kind(raw) == '{' && jsonscan.Kind(in) == 'n' && countMembers(raw) == 1 {
 			a.used = true // nothing came back: the run failed, or its function returns nothing
+			return
+		}
+		if ok && jsonscan.Kind(raw) == '{' && countMembers(raw) == 0 && b.s.src.Status().Code() == ptrace.StatusCodeError {
+			a.used = true // nothing came back, as LangChain's failed runs say it
 			return
 		}
 		if ok && b.s.role != onChain && jsonscan.Kind(raw) == '{' && countMembers(raw) == 1 {
