@@ -142,7 +142,7 @@ func (b *eventBuilder) putAll(t target, list []chatMessage) {
 var asMessages = reader{
 	name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message",
 	whole: func(b *eventBuilder, t target, a *attr) {
-		if b.filled(t.field) {
+		if b.filled(t.field) || b.s.role == onEmbedding && b.filled(fieldTexts.field) {
 			b.keep(a)
 			return
 		}
@@ -188,6 +188,42 @@ var asMessages = reader{
 		}
 		b.leadInstructions(at)
 		b.putMessages(t, at)
+	},
+}
+
+// asMessageTexts reads what an embedding call was given, if it comes as messages of the user with nothing but a text.
+var asMessageTexts = reader{
+	name: "message texts", about: "JSON messages with nothing but a text as a list of these",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		if b.filled(t.field) {
+			return
+		}
+		raw, ok := b.parse(a)
+		if !ok || jsonscan.Kind(raw) == '"' { // one text
+			at := len(b.arena)
+			b.arena = append(append(append(b.arena, '['), b.take(a)...), ']')
+			b.put(t, b.arena[at:])
+			return
+		}
+		at := len(b.msgs)
+		defer func() { b.msgs = b.msgs[:at] }()
+		if !b.readMessages(raw) {
+			return
+		}
+		texts := []byte{'['}
+		for i := range b.msgs[at:] {
+			m := &b.msgs[at+i]
+			if jsonscan.Kind(m.content) != '"' || string(jsonscan.Inner(m.role)) != "user" || m.name != nil && !jsonscan.Empty(m.name) || len(m.extra) > 0 {
+				return
+			}
+			if i > 0 {
+				texts = append(texts, ',')
+			}
+			texts = append(texts, m.content...)
+		}
+		b.put(t, append(texts, ']'))
+		b.part("role:user") // goes without saying, but not unseen
+		a.used = true
 	},
 }
 

@@ -127,6 +127,7 @@ type knownSlots struct {
 	invocation            slot
 	inputMime, outputMime slot
 	inputValue, rawOutput slot
+	entityOutput          slot
 	conversationID        slot
 	toolCallID            slot
 	keptSlots             []slot // of keptNames
@@ -156,6 +157,7 @@ func (t *tables) findKnownSlots() {
 		outputMime:         at("output.mime_type"),
 		inputValue:         at("input.value"),
 		rawOutput:          at("output.value"),
+		entityOutput:       at("traceloop.entity.output"),
 		conversationID:     at("gen_ai.conversation.id"),
 		callerMetadata:     at("metadata"),
 		toolCallID:         at("gen_ai.tool.call.id"),

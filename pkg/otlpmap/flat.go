@@ -293,12 +293,17 @@ func (b *eventBuilder) flatMessage(n int32) {
 			m.add(quotable(key), b.render(c))
 		}
 	}
-	if m.callID != nil && string(jsonscan.Inner(m.role)) == "user" {
+	switch {
+	case m.callID != nil && string(jsonscan.Inner(m.role)) == "user":
 		m.role = []byte(`"tool"`) // Anthropic's results of tools
+	case m.role == nil && m.content == nil && m.calls == nil && len(m.extra) == 1 && string(m.extra[0].key) == "user" && jsonscan.Kind(m.extra[0].val) == '"':
+		m.role, m.content, m.extra = []byte(`"user"`), m.extra[0].val, nil // OpenLLMetry's form of a completion's prompt: gen_ai.prompt.0.user
+	case string(jsonscan.Inner(m.role)) == "thinking" && jsonscan.Kind(m.content) == '"' && jsonscan.Empty(m.calls) && len(m.extra) == 0:
+		b.part("thinking") // OpenLLMetry numbers the thoughts of Anthropic's models as if they were answers
+		m.role, m.content, m.reasoning = []byte(`"assistant"`), nil, m.content
 	}
-	// A thought among the parts is no part of the answer's content.
 	if jsonscan.Kind(m.content) == '[' && hasCalls(m.content) {
-		b.readParts(m, m.content)
+		b.addMessage(m)
 		return
 	}
 	b.msgs = append(b.msgs, m)
@@ -351,19 +356,36 @@ func (b *eventBuilder) render(n int32) []byte {
 // flatContent returns a message's content: text, or parts that came as JSON text.
 func (b *eventBuilder) flatContent(a *attr) []byte {
 	if jsonscan.Kind(view(a.str())) == '[' {
-		if raw, ok := b.parse(a); ok && typedParts(raw) {
+		if raw, ok := b.parse(a); ok && knownParts(raw) {
 			a.used = true
+			if text, ok := b.untyped(raw); ok {
+				return text
+			}
+			if hasCalls(raw) {
+				return raw
+			}
 			return b.contentParts(raw)
 		}
 	}
 	return b.take(a)
 }
 
-// typedParts reports whether a JSON array holds content parts and is not just text that looks like it.
-func typedParts(raw []byte) bool {
+// untyped returns the text of parts that have nothing else, not even a type: Bedrock's [{"text": "Hi"}].
+func (b *eventBuilder) untyped(raw []byte) ([]byte, bool) {
+	for c := jsonscan.Elements(raw); c.Next(); {
+		if jsonscan.Member(c.Val, "type") != nil {
+			return nil, false
+		}
+	}
+	return b.onlyText(raw)
+}
+
+// knownParts reports whether a JSON array holds content parts and is not just text that looks like it: each has a
+// type, or the shape of one of Bedrock's parts.
+func knownParts(raw []byte) bool {
 	n := 0
 	for c := jsonscan.Elements(raw); c.Next(); n++ {
-		if jsonscan.Kind(jsonscan.Member(c.Val, "type")) != '"' {
+		if jsonscan.Kind(c.Val) != '{' || jsonscan.Kind(jsonscan.Member(c.Val, "type")) != '"' && scanPart(c.Val).kind == partOther {
 			return false
 		}
 	}

@@ -122,20 +122,21 @@ func (b *eventBuilder) joinItems(at int) {
 		h := &b.msgs[head]
 		h.raw = nil
 		if !m.item {
-			m.calls, m.reasoning, m.raw = b.joinLists(h.calls, m.calls), firstPresent(h.reasoning, m.reasoning), nil
+			m.calls, m.reasoning, m.finish, m.raw = b.joinLists(h.calls, m.calls), b.joinThought(h.reasoning, m.reasoning), firstPresent(m.finish, h.finish), nil
 			*h = m
 			continue
 		}
-		h.calls = b.joinLists(h.calls, m.calls)
-		if m.reasoning != nil {
-			if h.reasoning == nil {
-				h.reasoning = m.reasoning
-			} else {
-				h.reasoning = b.joinText(h.reasoning, m.reasoning)
-			}
-		}
+		h.calls, h.reasoning = b.joinLists(h.calls, m.calls), b.joinThought(h.reasoning, m.reasoning)
 	}
 	b.msgs = b.msgs[:n]
+}
+
+// joinThought returns one thought of two, each nil if absent.
+func (b *eventBuilder) joinThought(first, second []byte) []byte {
+	if first == nil || second == nil {
+		return firstPresent(first, second)
+	}
+	return b.joinText(first, second)
 }
 
 // firstPresent returns a, or b if a is absent.

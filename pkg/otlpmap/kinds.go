@@ -118,6 +118,8 @@ var commonKinds = []kindRule{
 		"CHAIN": onChain, "AGENT": onChain, "PROMPT": onChain, "EVALUATOR": onChain, "DECISION": onChain,
 		"CODE": onChain, "HUMAN": onChain, "UNKNOWN": onChain,
 	}},
+	// OpenLLMetry's LangChain calls a retriever a task.
+	{by: openllmetry, attr: "gen_ai.operation.name", is: map[string]spanRole{"vector_db_retrieve": onRetriever}},
 	// OpenLLMetry, entity kinds of decorated functions. Model calls have none.
 	{by: openllmetry, attr: "traceloop.span.kind", is: map[string]spanRole{
 		"tool": onTool, "llm": onModel, "workflow": onChain, "task": onChain, "agent": onChain,
@@ -151,6 +153,15 @@ var commonKinds = []kindRule{
 	}},
 	// Google ADK before 1.17: model calls have no operation, but a request. Tools have an empty one.
 	{by: googleADK, attr: "gcp.vertex.agent.llm_request", like: []kindPattern{{`{"*`, onModel}}},
+	// OpenLLMetry's vector stores: what searches is a retriever, anything else a tool, whatever the span's kind.
+	{by: openllmetry, attr: spanName, like: []kindPattern{
+		{"chroma.query", onRetriever}, {"qdrant.search*", onRetriever}, {"qdrant.query*", onRetriever}, {"pinecone.query", onRetriever},
+		{"milvus.search", onRetriever}, {"milvus.query", onRetriever}, {"milvus.hybrid_search", onRetriever}, {"marqo.search", onRetriever},
+	}},
+	{by: otel, attr: "db.system", is: map[string]spanRole{
+		"chroma": onTool, "qdrant": onTool, "Qdrant": onTool, "pinecone": onTool, "Pinecone": onTool, "milvus": onTool, "weaviate": onTool,
+		"marqo": onTool, "Marqo": onTool, "lancedb": onTool, "LanceDB": onTool,
+	}},
 	{by: mcp, attr: "mcp.method.name", is: map[string]spanRole{"tools/call": onTool}, like: []kindPattern{{"*", onChain}}},
 }
 

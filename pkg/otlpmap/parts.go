@@ -95,6 +95,11 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 	case calls:
 		m.calls = b.partCalls(list)
 	}
+	// The name of a message that is nothing but one result is that of its tool.
+	var tool []byte
+	if results == 1 && len(list) == 1 && string(jsonscan.Inner(m.role)) == "tool" && len(m.extra) == 0 {
+		tool, m.name = m.name, nil
+	}
 	if results == 0 || !m.blank() {
 		b.msgs = append(b.msgs, m)
 	} else if string(jsonscan.Inner(m.role)) != "tool" && m.role != nil {
@@ -103,7 +108,11 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 	for i := range list {
 		if p := &list[i]; p.kind == partResult {
 			b.partType(p)
-			b.msgs = append(b.msgs, b.toolResult(p))
+			result := b.toolResult(p)
+			if result.name == nil {
+				result.name = tool
+			}
+			b.msgs = append(b.msgs, result)
 		}
 	}
 }

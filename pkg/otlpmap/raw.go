@@ -101,6 +101,9 @@ func (b *eventBuilder) embeddedTexts(raw []byte) bool {
 
 // output places what a step gave back: JSON if ok, else the attribute's text.
 func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
+	if ok && jsonscan.Kind(raw) == 'n' {
+		return // nothing came back: the attribute stays, and says so
+	}
 	if b.s.role != onModel && b.s.role != onEmbedding {
 		b.stepOutput(a, raw, ok)
 		return
@@ -116,7 +119,8 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 }
 
 // content returns an attribute's value as JSON, unless the span declares it to be text, or it is a text that is
-// no object, list or string in JSON: a bare 42 or true may be prose. mime is the attribute that declares the type of
+// no object, list or string in JSON: a bare 42 or true may be prose, but in traceloop.entity.output, which is always
+// JSON. mime is the attribute that declares the type of
 // input.value and output.value. JSON that was
 // cut off is repaired, if this mapper cut it or it is in one of those two.
 func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
@@ -126,7 +130,7 @@ func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 				return nil, false
 			}
 		}
-		if k := jsonscan.Kind(view(a.val.Str())); k != '{' && k != '[' && k != '"' {
+		if k := jsonscan.Kind(view(a.val.Str())); k != '{' && k != '[' && k != '"' && a.slot != compiled.entityOutput {
 			return nil, false
 		}
 	}

@@ -161,6 +161,7 @@ var configRules = []rule{
 	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p", "llm.top_p", "ai.settings.topP"}, asNumber, 0},
 	{otelGenAI, "config.top_k", []string{
 		"gen_ai.request.top_k", "llm.top_k", "reranker.top_k", "ai.settings.topK", "gen_ai.retrieval.top_k",
+		"db.vector.query.top_k", "db.chroma.query.n_results", "pinecone.query.top_k",
 	}, asNumber, 0},
 	{otelGenAI, "config.max_tokens", []string{
 		"gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxOutputTokens", "ai.settings.maxTokens",
@@ -189,7 +190,7 @@ var configRules = []rule{
 	}, asJSON, 0},
 	{otelGenAI, "config.dimensions", []string{"gen_ai.embeddings.dimension.count"}, asNumber, 0},
 	{otelGenAI, "config.service_tier", []string{"gen_ai.openai.request.service_tier", "openai.request.service_tier"}, asText, 0},
-	{openllmetry, "config.stream", []string{"llm.is_streaming"}, asBool, 0},
+	{openllmetry, "config.stream", []string{"llm.is_streaming", "gen_ai.is_streaming"}, asBool, 0},
 	// Tools: flattened, or as JSON.
 	{openinference, "config.tools", []string{"llm.tools.N"}, asToolList, 0},
 	{openllmetry, "config.tools", []string{"llm.request.functions.N"}, asToolList, 0},
@@ -226,6 +227,7 @@ var contentRules = []rule{
 	// Retrievals.
 	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
 	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
+	{otelGenAI, "inputs.texts", []string{"gen_ai.input.messages"}, asMessageTexts, onEmbedding},
 	{otelGenAI, "inputs.chat_history", []string{
 		"gen_ai.input.messages", "gen_ai.system_instructions", "gen_ai.agent.invocation_input",
 	}, asMessages, 0},

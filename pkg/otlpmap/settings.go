@@ -163,14 +163,43 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 				raw = in
 			}
 		}
-		if jsonscan.Kind(raw) == '{' {
+		switch list := declarations(raw); {
+		case list != nil:
+			for in, m := jsonscan.Elements(list), 0; in.Next(); m++ {
+				if m > 0 {
+					b.arena = append(b.arena, ',')
+				}
+				b.appendTool(in.Val)
+			}
+		case jsonscan.Kind(raw) == '{':
 			b.appendTool(raw)
-		} else {
+		default:
 			b.arena = append(b.arena, raw...)
 		}
 	}
 	b.arena = append(b.arena, ']')
 	return b.put(fieldTools, b.arena[at:])
+}
+
+// declarations returns the list of definitions that one of Gemini's tools is: {function_declarations: […]}. It
+// returns nil for any other tool, and for one with something else beside the list.
+func declarations(raw []byte) []byte {
+	if countMembers(raw) != 1 {
+		return nil
+	}
+	for _, key := range [...]string{"function_declarations", "functionDeclarations"} {
+		list := jsonscan.Member(raw, key)
+		if jsonscan.Kind(list) != '[' || jsonscan.Empty(list) {
+			continue
+		}
+		for c := jsonscan.Elements(list); c.Next(); {
+			if jsonscan.Kind(c.Val) != '{' {
+				return nil
+			}
+		}
+		return list
+	}
+	return nil
 }
 
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a

@@ -27,6 +27,7 @@ const (
 	exceptionEvent  = "exception"
 	firstTokenEvent = "First Token Stream Event"
 	toolOutputEvent = "tool.output"
+	foundEvent      = "db.query.result" // OpenLLMetry's vector stores have one for each document that was found
 )
 
 // asEventMessages stands in a rule for messageEvents, which run calls for the source "@messages".
@@ -273,7 +274,7 @@ func (b *eventBuilder) spanEvents() {
 	}
 	last := -1
 	failed := b.s.src.Status().Code() == ptrace.StatusCodeError
-	var exceptions []byte
+	var exceptions, documents []byte
 	for i := range list.Len() {
 		ev := list.At(i)
 		switch ev.Name() {
@@ -292,8 +293,14 @@ func (b *eventBuilder) spanEvents() {
 			}
 		case detailsEvent:
 			b.took(i)
+		case foundEvent:
+			if b.s.role&onTools != 0 && !b.filled(fieldDocuments.field) {
+				documents = appendItem(documents, b.foundDocument(ev))
+				b.took(i)
+			}
 		}
 	}
+	b.putArray(fieldDocuments, documents)
 	if last < 0 {
 		return
 	}
@@ -307,6 +314,25 @@ func (b *eventBuilder) spanEvents() {
 		}
 	}
 	b.putArray(fieldExceptions, exceptions)
+}
+
+// foundDocument returns a document that a vector store found, as {id, content, score or distance, metadata, …}.
+func (b *eventBuilder) foundDocument(ev ptrace.SpanEvent) []byte {
+	var o object
+	for k, v := range ev.Attributes().All() {
+		key := strings.TrimPrefix(k, foundEvent+".")
+		if key == "document" {
+			key = "content"
+		}
+		if name, fresh := o.keys.name(key); fresh {
+			o.open(name)
+			o.buf = append(o.buf, b.eventValue(v)...)
+		}
+	}
+	if o.buf == nil {
+		return []byte("{}")
+	}
+	return append(o.buf, '}')
 }
 
 // appendItem appends an element to an array that has no closing bracket yet; a nil list becomes an array.

@@ -59,6 +59,25 @@ func TestLangfuse(t *testing.T) {
 	})
 }
 
+// TestVectorStores maps the spans of OpenLLMetry's instrumentations of vector stores.
+func TestVectorStores(t *testing.T) {
+	t.Parallel()
+	const scope = "opentelemetry.instrumentation.chromadb"
+	checkConventions(t, []conventionCase{
+		{name: "search", scope: scope, span: "chroma.query", typ: event.TypeTool,
+			attrs: map[string]any{"db.system": "chroma", "db.operation": "query", "db.chroma.query.n_results": 2},
+			events: []spanEvent{
+				{"db.query.result", map[string]any{"db.query.result.id": "1", "db.query.result.distance": 0.5, "db.query.result.metadata": `{"a":1}`, "db.query.result.document": "x"}},
+				{"db.query.result", map[string]any{"db.query.result.id": "2", "db.query.result.document": "y"}},
+			},
+			want: map[string]string{"outputs": `{"documents":[{"distance":0.5,"content":"x","id":"1","metadata":{"a":1}},{"content":"y","id":"2"}]}`, "config.top_k": "2", "metadata.span_events": ""}},
+		{name: "insertion", scope: scope, span: "chroma.add", typ: event.TypeTool, attrs: map[string]any{"db.system": "chroma", "db.operation": "add"}, want: map[string]string{"outputs": ""}},
+		{name: "LangChain's retriever", typ: event.TypeTool,
+			attrs: map[string]any{"traceloop.span.kind": "task", "gen_ai.operation.name": "vector_db_retrieve", "traceloop.entity.input": `{"query":"q"}`, "traceloop.entity.output": `{"documents":[{"page_content":"x","metadata":{}}],"count":1}`},
+			want:  map[string]string{"inputs": `{"query":"q"}`, "outputs.documents": `[{"content":"x","metadata":{}}]`}},
+	})
+}
+
 // TestLangSmith maps LangSmith's runs: LangChain's messages in their three forms, prompts and
 // generations, and the outputs of each kind.
 func TestLangSmith(t *testing.T) {
