@@ -104,8 +104,14 @@ func (b *eventBuilder) answerFields(m *chatMessage) {
 	if jsonscan.Kind(m.finish) == '"' {
 		m.finish = b.plainReason(m.finish)
 	}
-	if jsonscan.Kind(m.role) == '"' {
-		b.put(fieldRole, m.role)
+	switch string(jsonscan.Inner(m.role)) {
+	case "": // of streams, in OpenLLMetry: it was not in the piece that was looked at
+	case "unknown":
+		b.part("role:unknown")
+	default:
+		if jsonscan.Kind(m.role) == '"' {
+			b.put(fieldRole, m.role)
+		}
 	}
 	for _, f := range [...]struct {
 		to  target

@@ -123,15 +123,15 @@ func init() {
 // knownSlots are the attributes that code asks for by itself, and not by a rule. A field that is a slot is one
 // attribute; a list is asked in its order.
 type knownSlots struct {
-	systemInstructions    slot
-	invocation            slot
-	inputMime, outputMime slot
-	inputValue, rawOutput slot
-	entityOutput          slot
-	conversationID        slot
-	toolCallID            slot
-	keptSlots             []slot // of keptNames
-	genAISystems          []slot
+	systemInstructions        slot
+	invocation                slot
+	inputMime, outputMime     slot
+	inputValue, rawOutput     slot
+	entityInput, entityOutput slot
+	conversationID            slot
+	toolCallID                slot
+	keptSlots                 []slot // of keptNames
+	genAISystems              []slot
 	// Langfuse's level of an observation, and its message of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending
@@ -157,6 +157,7 @@ func (t *tables) findKnownSlots() {
 		outputMime:         at("output.mime_type"),
 		inputValue:         at("input.value"),
 		rawOutput:          at("output.value"),
+		entityInput:        at("traceloop.entity.input"),
 		entityOutput:       at("traceloop.entity.output"),
 		conversationID:     at("gen_ai.conversation.id"),
 		callerMetadata:     at("metadata"),

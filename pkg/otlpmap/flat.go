@@ -17,8 +17,9 @@ var (
 			if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
 				at := len(b.msgs)
 				b.flatMessages()
-				b.leadSystemSetting(at)
-				b.putMessages(t, at)
+				if b.leadSystemSetting(at); !b.ranked(at) {
+					b.putMessages(t, at)
+				}
 			}
 		},
 	}
@@ -31,8 +32,9 @@ var (
 				at := len(b.msgs)
 				b.flatMessages()
 				b.joinThoughts(at)
-				b.joinCalls(at)
-				b.answer(at)
+				if b.joinCalls(at); !b.found(at) {
+					b.answer(at)
+				}
 			}
 		},
 	}
@@ -69,7 +71,17 @@ var (
 				if a == nil {
 					a = b.leaf(b.down(i, "content"))
 				}
-				if a != nil {
+				switch list := b.textParts(a); {
+				case list != nil:
+					for c := jsonscan.Elements(list); c.Next(); {
+						if n++; n > 1 {
+							b.arena = append(b.arena, ',')
+						}
+						b.arena = append(b.arena, jsonscan.Member(c.Val, "text")...)
+					}
+					b.part("text")
+					a.used = true
+				case a != nil:
 					if n++; n > 1 {
 						b.arena = append(b.arena, ',')
 					}
@@ -145,6 +157,83 @@ var (
 		},
 	}
 )
+
+// textParts returns the list of parts that an attribute holds as JSON, if each is {type: text, text} and nothing else.
+// OpenLLMetry sends the texts of Cohere's embeddings as one such list.
+func (b *eventBuilder) textParts(a *attr) []byte {
+	if a == nil || jsonscan.Kind(view(a.str())) != '[' {
+		return nil
+	}
+	raw, ok := b.parse(a)
+	if !ok || jsonscan.Empty(raw) {
+		return nil
+	}
+	for c := jsonscan.Elements(raw); c.Next(); {
+		if string(jsonscan.Inner(jsonscan.Member(c.Val, "type"))) != "text" || jsonscan.Kind(jsonscan.Member(c.Val, "text")) != '"' || countMembers(c.Val) != 2 {
+			return nil
+		}
+	}
+	return raw
+}
+
+// ranked places what a reranker was given, which OpenLLMetry sends as messages, from b.msgs[at:] on: the documents as
+// those of the system, the query as the user's. It takes them off, and returns false if they are something else.
+func (b *eventBuilder) ranked(at int) bool {
+	list := b.msgs[at:]
+	if b.s.role != onRetriever || len(list) < 2 || b.filled(fieldInputDocuments.field) || b.filled(fieldQuery.field) {
+		return false
+	}
+	query := -1
+	for i := range list {
+		switch m := &list[i]; {
+		case jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil:
+			return false
+		case string(jsonscan.Inner(m.role)) == "user" && query < 0:
+			query = i
+		case string(jsonscan.Inner(m.role)) != "system":
+			return false
+		}
+	}
+	if query < 0 {
+		return false
+	}
+	b.part("role:system")
+	b.part("role:user")
+	b.put(fieldQuery, list[query].content)
+	b.put(fieldInputDocuments, appendTexts(nil, append(list[:query:query], list[query+1:]...)))
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+// found places what a retriever gave back as messages of the assistant, from b.msgs[at:] on, as its documents. It
+// takes them off, and returns false if they are something else.
+func (b *eventBuilder) found(at int) bool {
+	list := b.msgs[at:]
+	if b.s.role != onRetriever || len(list) == 0 || b.filled(fieldDocuments.field) {
+		return false
+	}
+	for i := range list {
+		if m := &list[i]; jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil || m.finish != nil || string(jsonscan.Inner(m.role)) != "assistant" {
+			return false
+		}
+	}
+	b.part("role:assistant")
+	b.put(fieldDocuments, appendTexts(nil, list))
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+// appendTexts appends the contents of messages as documents, [{content}].
+func appendTexts(dst []byte, list []chatMessage) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, `{"content":`...), list[i].content...), '}')
+	}
+	return append(dst, ']')
+}
 
 // joinCalls makes one answer of the messages from b.msgs[at:] on: one that is calls and nothing else joins the first.
 // LiteLLM numbers the calls of one answer as if they were answers, without a role (see function_call in flatMessage), and
@@ -358,7 +447,7 @@ func (b *eventBuilder) flatContent(a *attr) []byte {
 	if jsonscan.Kind(view(a.str())) == '[' {
 		if raw, ok := b.parse(a); ok && knownParts(raw) {
 			a.used = true
-			if text, ok := b.untyped(raw); ok {
+			if text, ok := b.onlyText(raw); ok {
 				return text
 			}
 			if hasCalls(raw) {
@@ -368,16 +457,6 @@ func (b *eventBuilder) flatContent(a *attr) []byte {
 		}
 	}
 	return b.take(a)
-}
-
-// untyped returns the text of parts that have nothing else, not even a type: Bedrock's [{"text": "Hi"}].
-func (b *eventBuilder) untyped(raw []byte) ([]byte, bool) {
-	for c := jsonscan.Elements(raw); c.Next(); {
-		if jsonscan.Member(c.Val, "type") != nil {
-			return nil, false
-		}
-	}
-	return b.onlyText(raw)
 }
 
 // knownParts reports whether a JSON array holds content parts and is not just text that looks like it: each has a

@@ -126,6 +126,7 @@ func TestRecords(t *testing.T) {
 	type list = []any
 	for _, tt := range []struct {
 		name  string
+		scope string
 		event string
 		body  any
 		attrs object
@@ -161,6 +162,13 @@ fields {"name":"gen_ai.user.message","metadata":{"conversation_id":"7f1fd2c4-2d0
 			want: `output {"index":1,"messages":[{"role":"assistant","content":"Ho","finish_reason":"stop"}]}`},
 		{name: "an answer that is not sent", event: "gen_ai.choice", body: object{"index": 0, "finish_reason": "stop", "message": object{"role": "assistant"}},
 			want: `output {"index":0,"messages":[{"role":"assistant","content":null,"finish_reason":"stop"}]}`},
+		{name: "an answer that is empty", event: "gen_ai.choice", body: object{"index": 0, "finish_reason": "stop", "message": object{}},
+			want: `output {"index":0,"messages":[{"role":"assistant","content":null,"finish_reason":"stop"}]}`},
+		{name: "Botocore's result of a tool, which comes again", scope: "opentelemetry.instrumentation.botocore.bedrock-runtime", event: "gen_ai.tool.message",
+			body: object{"id": "c", "content": list{object{"json": object{"x": 1}}}}},
+		{name: "Botocore's result of a tool in the user's message", scope: "opentelemetry.instrumentation.botocore.bedrock-runtime", event: "gen_ai.user.message",
+			body: object{"content": list{object{"toolResult": object{"toolUseId": "c", "content": list{object{"json": object{"x": 1}}}}}}},
+			want: `input [{"role":"tool","content":"{\"x\":1}","tool_call_id":"c"}]`},
 		{name: "an answer with calls as JSON in a text", event: "gen_ai.choice",
 			body: `{"index":0,"message":{"content":null,"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}`,
 			want: `output {"index":0,"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c","name":"f","arguments":{}}],"finish_reason":"tool_calls"}]}`},
@@ -201,6 +209,7 @@ fields {"name":"gen_ai.user.message","metadata":{"replaced_characters":1}}`},
 			t.Parallel()
 			ld := plog.NewLogs()
 			logRecord(t, ld, tt.event, tt.body, tt.attrs)
+			ld.ResourceLogs().At(0).ScopeLogs().At(0).Scope().SetName(tt.scope)
 			notes, rejected, dropped := New(tt.opt).Logs(ld)
 			got := strings.TrimSuffix(said(notes), "\n")
 			if dropped > 0 {

@@ -314,16 +314,6 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	return b.arena[at:len(b.arena):len(b.arena)], true
 }
 
-// thoughtText returns a thought as a text, where it comes as a list of parts that are texts; else as it came.
-func (b *eventBuilder) thoughtText(raw []byte) []byte {
-	if jsonscan.Kind(raw) == '[' {
-		if text, ok := b.onlyText(raw); ok {
-			return text
-		}
-	}
-	return raw
-}
-
 // textOf returns a value as a JSON string: a string itself, anything else its JSON text in quotes.
 func (b *eventBuilder) textOf(raw []byte) []byte {
 	switch jsonscan.Kind(raw) {

@@ -71,6 +71,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			results++
 		case partReasoning:
 			b.partType(p)
+			p.text = b.thoughtText(p.text)
 			if m.reasoning == nil {
 				m.reasoning = p.text
 			} else {
@@ -115,6 +116,41 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			b.msgs = append(b.msgs, result)
 		}
 	}
+}
+
+// thoughtText returns the text of a thought that comes as a list of parts, if all of them are texts; else the thought as it
+// came. OpenLLMetry has the list as JSON in a text, for summaries of OpenAI's models: "[{\"text\": \"Hm.\", \"type\": \"summary_text\"}]".
+func (b *eventBuilder) thoughtText(raw []byte) []byte {
+	if jsonscan.Kind(raw) == '[' {
+		if text, ok := b.onlyText(raw); ok {
+			return text
+		}
+		return raw
+	}
+	if in := jsonscan.Inner(raw); len(in) == 0 || in[0] != '[' {
+		return raw
+	}
+	list, ok := b.clean(view(unquoted(raw)))
+	if !ok || jsonscan.Kind(list) != '[' {
+		return raw
+	}
+	var text []byte
+	for c := jsonscan.Elements(list); c.Next(); {
+		val := jsonscan.Member(c.Val, "text")
+		if string(jsonscan.Inner(jsonscan.Member(c.Val, "type"))) != "summary_text" || jsonscan.Kind(val) != '"' || countMembers(c.Val) != 2 {
+			return raw
+		}
+		if text == nil {
+			text = val
+		} else {
+			text = b.joinText(text, val)
+		}
+	}
+	if text == nil {
+		return raw
+	}
+	b.part("summary_text")
+	return text
 }
 
 // partContent returns a message's content: the text of its parts, or the parts that are neither

@@ -343,6 +343,9 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		b.keep(a)
 		return
 	}
+	if b.calledResult(raw, a) {
+		return
+	}
 	raw, wrapped := b.unwrapped(raw)
 	if wrapped {
 		b.keep(a)

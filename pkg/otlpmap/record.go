@@ -13,6 +13,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// botocoreScope begins the names of the scopes of OpenTelemetry's instrumentation of AWS's SDK for Python.
+const botocoreScope = "opentelemetry.instrumentation.botocore"
+
 // contentAttr holds the body of a record as JSON, in some instrumentations.
 const contentAttr = "gen_ai.event.content"
 
@@ -139,6 +142,11 @@ func sessionOf(m pcommon.Map) string {
 func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	b := r.b
 	index := 0
+	// Botocore's instrumentation sends a tool's result twice: as a message of the tool, and with more about it, in the
+	// message of the user that follows.
+	if r.name == "gen_ai.tool.message" && strings.HasPrefix(r.scope.name, botocoreScope) && jsonscan.Member(body, "content") != nil {
+		return
+	}
 	// The members of the body become attributes of the span event, so that one reader serves both: eventMessage.
 	switch jsonscan.Kind(body) {
 	case '{':

@@ -52,7 +52,8 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.provider", providerNames, asProvider, 0},
 	{otelGenAI, "metadata.system", []string{"gen_ai.system", "llm.system", "llm.vendor", "ai.model.provider"}, asText, 0},
 	{otelGenAI, "metadata.operation_name", []string{"gen_ai.operation.name", "llm.request.type", "ai.operationId"}, asText, 0},
-	{openinference, "metadata.span_kind", []string{"openinference.span.kind", "traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
+	{openinference, "metadata.span_kind", []string{"openinference.span.kind"}, asText, 0},
+	{openllmetry, "metadata.span_kind", []string{"traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
 	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id", "ai.response.id"}, asText, 0},
 	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model", "llm.response.model", "ai.response.model"}, asText, 0},
 	{otelGenAI, "metadata.finish_reasons", []string{

@@ -102,6 +102,9 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		// Either the whole message as an object, or only its text.
 		case "message":
 			raw := b.eventValue(v)
+			if jsonscan.Kind(raw) == '{' && countMembers(raw) == 0 {
+				continue // content that is not sent
+			}
 			if jsonscan.Kind(raw) == '{' &&
 				(jsonscan.Member(raw, "role") != nil || jsonscan.Member(raw, "content") != nil || jsonscan.Member(raw, "tool_calls") != nil) {
 				for c := jsonscan.Members(raw); c.Next(); {

@@ -140,9 +140,47 @@ func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 	return "", false
 }
 
+// calledByName reports whether raw is {tool_name, arguments}, the call that OpenLLMetry's MCP instrumentation gives as
+// the input of a tool. Its output is {result, is_error}.
+func calledByName(raw []byte) bool {
+	return jsonscan.Kind(raw) == '{' && countMembers(raw) == 2 && jsonscan.Kind(jsonscan.Member(raw, "tool_name")) == '"' &&
+		jsonscan.Kind(jsonscan.Member(raw, "arguments")) == '{'
+}
+
+// calledResult places the output of a tool whose input is calledByName: its result, an object if it is JSON, and
+// whether that is an error. It returns false if the step is no such tool.
+func (b *eventBuilder) calledResult(raw []byte, a *attr) bool {
+	in := b.s.at(b.attrs, compiled.entityInput)
+	result := jsonscan.Member(raw, "result")
+	if b.s.role != onTool || in == nil || result == nil {
+		return false
+	}
+	if call, ok := b.parse(in); !ok || !calledByName(call) {
+		return false
+	}
+	for c := jsonscan.Members(raw); c.Next(); {
+		if key := string(c.Key); key != "result" && key != "is_error" {
+			return false
+		}
+	}
+	b.put(fieldResult, b.arguments(result))
+	if e := jsonscan.Member(raw, "is_error"); e != nil {
+		b.member(bucketOutputs, "is_error", e)
+	}
+	a.used = true
+	return true
+}
+
 // toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}. Its arguments
 // become the inputs, its id and name metadata. It returns false if raw is no such call.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
+	if calledByName(raw) { // OpenLLMetry's MCP
+		if name := jsonscan.Member(raw, "tool_name"); !b.put(fieldToolName, name) {
+			b.texts.add(b, raw)
+		}
+		b.spread(bucketInputs, jsonscan.Member(raw, "arguments"), a)
+		return true
+	}
 	args, callID := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "callId")
 	typed := string(jsonscan.Inner(jsonscan.Member(raw, "type"))) == "tool_call"
 	if jsonscan.Kind(raw) != '{' || !typed && jsonscan.Kind(callID) != '"' || jsonscan.Kind(args) != '{' {

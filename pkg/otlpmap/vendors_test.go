@@ -78,6 +78,33 @@ func TestVectorStores(t *testing.T) {
 	})
 }
 
+// TestOpenLLMetry maps what its instrumentations say in their own way.
+func TestOpenLLMetry(t *testing.T) {
+	t.Parallel()
+	const scope = "opentelemetry.instrumentation.cohere"
+	checkConventions(t, []conventionCase{
+		{name: "reranking", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"llm.request.type": "rerank", "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "x", "gen_ai.prompt.1.role": "system", "gen_ai.prompt.1.content": "y",
+				"gen_ai.prompt.2.role": "user", "gen_ai.prompt.2.content": "q", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Doc 1, Score: 0.9"},
+			want: map[string]string{"inputs": `{"query":"q","documents":[{"content":"x"},{"content":"y"}]}`, "outputs": `{"documents":[{"content":"Doc 1, Score: 0.9"}]}`, "unmapped": ""}},
+		{name: "embedding of parts", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"llm.request.type": "embedding", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`},
+			want:  map[string]string{"inputs": `{"texts":["a","b"]}`}},
+		{name: "answer of parts", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"llm.request.type": "chat", "gen_ai.completion.0.role": "", "gen_ai.completion.0.content": `[{"thinking":null,"text":"a","type":"text"}]`},
+			want:  map[string]string{"outputs": `{"content":"a","role":"assistant"}`}},
+		{name: "role that is not known", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.output.messages": `[{"role":"unknown","parts":[{"type":"text","content":"a"}]}]`, "gen_ai.is_streaming": true},
+			want:  map[string]string{"outputs": `{"content":"a","role":"assistant"}`, "config.stream": "true", "unmapped": ""}},
+		{name: "summaries as JSON", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"reasoning","content":"[{\"text\": \"Hm.\", \"type\": \"summary_text\"}, {\"text\": \"Ah.\", \"type\": \"summary_text\"}]"}]}]`},
+			want:  map[string]string{"outputs": `{"role":"assistant","reasoning":"Hm.\nAh."}`, "unmapped": ""}},
+		{name: "tool of MCP", typ: event.TypeTool,
+			attrs: map[string]any{"traceloop.span.kind": "tool", "traceloop.entity.name": "f", "traceloop.entity.input": `{"tool_name":"f","arguments":{"x":1}}`, "traceloop.entity.output": `{"result":"{\"y\":2}","is_error":false}`},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs": `{"result":{"y":2},"is_error":false}`, "metadata.tool_name": `"f"`, "metadata.instrumentor": `"openllmetry"`, "unmapped": ""}},
+	})
+}
+
 // TestLangSmith maps LangSmith's runs: LangChain's messages in their three forms, prompts and
 // generations, and the outputs of each kind.
 func TestLangSmith(t *testing.T) {
