@@ -97,7 +97,7 @@ const docTail = `## What is read specially
   ` + "`{args, kwargs}`" + ` the kwargs, positional ones under ` + "`args`" + `), a list of messages ` + "`inputs.chat_history`" + `, anything else ` + "`inputs.value`" + `.
 - **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `;
   of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
-- **LangChain and LangGraph**: serialised messages (` + "`{type, data}`, `{lc, type: constructor, id, kwargs}`" + ` and the fields alone) are read wherever they
+- **LangChain and LangGraph**: serialised messages (` + "`{type, data}`, `{lc, type: constructor, id, kwargs}`" + `, the fields alone, and pairs of a role and a text) are read wherever they
   stand: in states (` + "`{messages}`" + `), in the commands that a node of LangGraph gives back, and in what OpenLLMetry's callbacks put around inputs and
   outputs. Of a chain the messages given are ` + "`inputs.chat_history`" + `, what the assistant said last is the outputs, and all messages given back
   ` + "`outputs.chat_history`" + `; of a tool the message's content is ` + "`outputs.result`" + `. Where the raw input of a chain tells more of its conversation than the

@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"strings"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -456,8 +458,18 @@ func (b *eventBuilder) flatContent(a *attr) []byte {
 			return b.contentParts(raw)
 		}
 	}
+	// OpenLLMetry's older instrumentations of LangChain have a missing text as JSON, that of Bedrock all texts.
+	if text := a.str(); text == `""` || jsonscan.Kind(view(text)) == '"' && strings.HasPrefix(b.s.scope.name, bedrockScope) {
+		if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '"' {
+			a.used = true
+			return raw
+		}
+	}
 	return b.take(a)
 }
+
+// bedrockScope begins the names of the scopes of OpenLLMetry's instrumentation of Bedrock.
+const bedrockScope = "opentelemetry.instrumentation.bedrock"
 
 // knownParts reports whether a JSON array holds content parts and is not just text that looks like it: each has a
 // type, or the shape of one of Bedrock's parts.

@@ -75,8 +75,16 @@ func (b *eventBuilder) readMessages(raw []byte) bool {
 	case '[':
 		all := true
 		for c := jsonscan.Elements(raw); c.Open(); {
-			if jsonscan.Kind(c.Val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
-				return b.readMessages(c.Val[:jsonscan.SkipValue(c.Val, 0)])
+			if jsonscan.Kind(c.Val) == '[' {
+				end := jsonscan.SkipValue(c.Val, 0)
+				if b.readPair(c.Val[:end]) {
+					all = false
+					c.Leave(end)
+					continue
+				}
+				if len(b.msgs) == at { // one list deeper: a batch of conversations
+					return b.readMessages(c.Val[:end])
+				}
 			}
 			n, whole, ok := b.readMessageAt(c.Val)
 			if !ok {
@@ -95,6 +103,32 @@ func (b *eventBuilder) readMessages(raw []byte) bool {
 		return b.readMessage(raw)
 	}
 	return false
+}
+
+// readPair appends the message that a role and a text stand for, ["user", "Hi"]: LangChain takes messages in this form.
+func (b *eventBuilder) readPair(raw []byte) bool {
+	c := jsonscan.Elements(raw)
+	if !c.Next() || jsonscan.Kind(c.Val) != '"' {
+		return false
+	}
+	role := c.Val
+	switch string(jsonscan.Inner(role)) {
+	case "human", "ai":
+		b.part("role:" + string(jsonscan.Inner(role)))
+		role = []byte(langchainRoles[string(jsonscan.Inner(role))])
+	case "user", "assistant", "system", "developer":
+	default:
+		return false
+	}
+	if !c.Next() || jsonscan.Kind(c.Val) != '"' {
+		return false
+	}
+	content := c.Val
+	if c.Next() {
+		return false
+	}
+	b.msgs = append(b.msgs, chatMessage{role: role, content: content})
+	return true
 }
 
 // readMessage appends one message, or the several that one message with tool results stands for.

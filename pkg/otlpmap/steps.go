@@ -15,7 +15,8 @@ import (
 //	OpenLLMetry  {inputs, tags, metadata, kwargs}, of tools {input_str, tags, metadata, inputs, kwargs}
 //	             {outputs, kwargs}, of tools {output, kwargs}
 //	LangGraph    [{graph, update, resume, goto}], the commands that a node gives back
-//	LangSmith    {input: …} and {output: …} around a list of messages, a message or commands
+//	LangSmith    {input: …} and {output: …} around a list of messages, {messages}, a message or commands
+//	LangChain    the constructor of a template's value, around {messages}
 //
 // An object with any other member is the step's own and returned as it is. What is left out of a wrapping is no
 // longer whole in the event: the caller keeps the attribute for dropRedundant.
@@ -49,7 +50,7 @@ func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 			if in, _ := b.command(inside); in != nil {
 				return in, true
 			}
-			if b.isConversation(inside) {
+			if b.isConversation(inside) || countMembers(inside) == 1 && b.isConversation(jsonscan.Member(inside, "messages")) {
 				return inside, true
 			}
 			return raw, false
@@ -60,7 +61,26 @@ func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 	if in, ok := b.command(raw); ok {
 		return in, true
 	}
+	if in := b.promptValue(raw); in != nil {
+		return in, true
+	}
 	return raw, wrapped
+}
+
+// promptValue returns the members of what a template of LangChain gave back, if it holds messages:
+// {lc, type: constructor, id: [langchain, prompts, chat, ChatPromptValue], kwargs: {messages}} → {messages}.
+func (b *eventBuilder) promptValue(raw []byte) []byte {
+	if string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != "constructor" {
+		return nil
+	}
+	path := constructorPath(jsonscan.Member(raw, "id"))
+	in := jsonscan.Member(raw, "kwargs")
+	if !strings.HasSuffix(path, "PromptValue") || jsonscan.Kind(jsonscan.Member(in, "messages")) != '[' {
+		return nil
+	}
+	b.part("constructor")
+	b.part(path)
+	return in
 }
 
 // calledWith returns the text of a tool's input as JSON: LangChain writes arguments as a Python literal.
