@@ -185,7 +185,7 @@ func (b *eventBuilder) errorText(e *event.Event) {
 	if observed != nil && observed.str() == text {
 		observed.used = true
 	}
-	if message, trace := cutTraceback(text); trace != "" && b.putText(fieldStacktrace, trace) {
+	if message, trace := cutTraceback(text); trace != "" && (strings.Contains(b.lastStack, trace) || b.putText(fieldStacktrace, trace)) {
 		text = message
 	}
 	told := b.valid(text)

@@ -59,6 +59,7 @@ type eventBuilder struct {
 	taken         []bool // by span event: it is in the event
 	evaluations   []byte // the entries of metadata.evaluations so far
 	lastException string // the message of the exception that ended the span
+	lastStack     string // its stack trace, if that is the event's
 
 	// What no rule has placed.
 	unread []int32 // attributes whose field another one filled: see dropRedundant

@@ -611,6 +611,11 @@ func TestSpanEvents(t *testing.T) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "ValueError('bad')\n\nTraceback (most recent call last):\n  at x"})
 		}, map[string]string{"metadata.error_type": `"Exception"`, "metadata.error_stacktrace": `"Traceback (most recent call last):\n  at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "ValueError('bad')"},
+		{"traceback in the message and the stack trace", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "ValueError('bad')Traceback (most recent call last):\n  at x",
+				"exception.stacktrace": "Exception: ValueError('bad')Traceback (most recent call last):\n  at x\n"})
+		}, map[string]string{"metadata.error_stacktrace": `"Exception: ValueError('bad')Traceback (most recent call last):\n  at x\n"`, "metadata.exceptions": ""}, "ValueError('bad')"},
 		{"run without outputs", func(s ptrace.Span) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			s.Attributes().PutStr("langsmith.span.kind", "tool")

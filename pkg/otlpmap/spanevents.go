@@ -269,7 +269,7 @@ func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 // what ended it: its parts become the event's error and its fields (see failure). All others go to
 // metadata.exceptions.
 func (b *eventBuilder) spanEvents() {
-	b.lastException = ""
+	b.lastException, b.lastStack = "", ""
 	defer func() { b.putArray(fieldEvaluations, b.evaluations) }()
 	list := b.s.src.Events()
 	if list.Len() == 0 {
@@ -371,8 +371,8 @@ func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 		case "exception.type":
 			all = all && (text == "" || b.putText(fieldErrorType, text) || b.errorType() == text)
 		case "exception.stacktrace":
-			if text != "" {
-				b.putText(fieldStacktrace, text)
+			if text != "" && b.putText(fieldStacktrace, text) {
+				b.lastStack = text
 			}
 		case "exception.escaped":
 			all = all && (text == "False" || text == "false" || v.Type() == pcommon.ValueTypeBool && !v.Bool())
