@@ -84,11 +84,17 @@ func (b *eventBuilder) answerRole() {
 	}
 }
 
-// plainReason returns a reason to stop in lower case and without the name of its type, which some
-// frameworks send with it: "FinishReason.STOP" → "stop". Only a constant's name, all in capitals, is changed. The
-// original is then kept in metadata.finish_reasons, if nothing is there.
+// plainReason returns a reason to stop in one form:
+//
+//   - A constant's name, all in capitals, in lower case and without the name of its type, which some frameworks send
+//     with it: "FinishReason.STOP" → "stop". The original is then kept in metadata.finish_reasons, if nothing is there.
+//   - The GenAI conventions' tool_call as tool_calls, as providers say. Otherwise where the content of a call was captured,
+//     in its span or in a record, would decide which one its event has.
 func (b *eventBuilder) plainReason(raw []byte) []byte {
 	text := jsonscan.Inner(raw)
+	if string(text) == "tool_call" {
+		return []byte(`"tool_calls"`)
+	}
 	name := text[bytes.LastIndexByte(text, '.')+1:]
 	if !bytes.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || bytes.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
 		return raw

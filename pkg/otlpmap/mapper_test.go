@@ -161,6 +161,8 @@ func TestFields(t *testing.T) {
 			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}]}`}},
 		{"Gemini's tools", map[string]any{"gen_ai.tool.definitions": `[{"function_declarations":[{"name":"f","parameters":{"type":"OBJECT"}},{"name":"g"}]},{"google_search":{}}]`},
 			map[string]string{"config.tools": `[{"name":"f","parameters":{"type":"OBJECT"}},{"name":"g"},{"google_search":{}}]`}},
+		{"reason to stop of the GenAI conventions", chat(map[string]any{"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"tool_call","name":"f"}],"finish_reason":"tool_call"}]`}),
+			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"f"}],"finish_reason":"tool_calls"}`, "unmapped": ""}},
 		{"name of a result's message", chat(map[string]any{"gen_ai.input.messages": `[{"role":"tool","name":"f","parts":[{"type":"tool_call_response","id":"1","response":"r"}]}]`}),
 			map[string]string{"inputs.chat_history": `[{"role":"tool","content":"r","name":"f","tool_call_id":"1"}]`}},
 		{"parts in flat content", chat(map[string]any{
