@@ -203,7 +203,6 @@ var programs = []program{
 		protocol: "grpc", endpoint: grpcPort, prompt: 68, completion: 19,
 		tree: pythonTree("chat gpt-4o-mini", "chat broken", "embeddings text-embedding-3-small", "\n\t\tmodel chat gpt-4o-mini"),
 		facts: map[string]facts{
-			"tool call":  {"outputs.finish_reason": "tool_call"},
 			"embeddings": {"inputs.texts": nil}, // it does not send them
 		},
 	},
@@ -211,13 +210,6 @@ var programs = []program{
 		name: "OpenLLMetry", argv: instrumented("venv", "openllmetry"),
 		protocol: "http/protobuf", endpoint: apiPort, prompt: 68, completion: 19,
 		tree: pythonTree("openai.chat", "openai.chat", "openai.embeddings", "\n\t\tmodel openai.response"),
-		facts: map[string]facts{
-			"tool call": {"outputs.finish_reason": "tool_call"},
-			// It sends the texts as messages.
-			"embeddings": {"inputs.texts": nil, "inputs.chat_history": []message{
-				{"role": "user", "content": "red apples"}, {"role": "user", "content": "green pears"},
-			}},
-		},
 	},
 	{
 		name: "OpenInference", argv: instrumented("venv", "openinference"),
@@ -299,7 +291,6 @@ var programs = []program{
 			chain step 1
 				model chat gpt-4o-mini`,
 		facts: map[string]facts{
-			"tool call":  {"outputs.finish_reason": "tool_call"},
 			"error":      {"error": "You exceeded your current quota."},
 			"embeddings": {"inputs.texts": nil}, // it does not send them
 		},
