@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"bytes"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -19,6 +20,7 @@ var (
 			if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
 				at := len(b.msgs)
 				b.flatMessages()
+				b.lendIDs(at, compiled.inputValue, compiled.inputMime)
 				if b.leadSystemSetting(at); !b.ranked(at) {
 					b.putMessages(t, at)
 				}
@@ -34,7 +36,8 @@ var (
 				at := len(b.msgs)
 				b.flatMessages()
 				b.joinThoughts(at)
-				if b.joinCalls(at); !b.found(at) {
+				b.joinCalls(at)
+				if b.lendIDs(at, compiled.rawOutput, compiled.outputMime); !b.found(at) {
 					b.answer(at)
 				}
 			}
@@ -263,6 +266,109 @@ func (b *eventBuilder) severalChoices() bool {
 	return b.filled(fieldChoiceCount.field) && string(b.written(fieldChoiceCount)) != "1"
 }
 
+// lendIDs gives the messages from b.msgs[at:] on what they lack, and the span's raw request or answer has: the ids of
+// calls, which OpenInference's instrumentation of Mistral leaves out, and that a tool failed, which that of Anthropic does. The raw
+// one must have the same messages, by their roles, with the same calls, by their names; a system prompt may be beside them.
+func (b *eventBuilder) lendIDs(at int, from, mime slot) {
+	lack, results := false, false
+	for i := range b.msgs[at:] {
+		m := &b.msgs[at+i]
+		result := string(m.role) == `"tool"`
+		results = results || result
+		lack = lack || result && jsonscan.Empty(m.callID) || !jsonscan.Empty(m.calls) && !hasIDs(m.calls)
+	}
+	a := b.s.at(b.attrs, from)
+	if !lack && !results || a == nil {
+		return
+	}
+	raw, ok := b.content(a, mime)
+	if !ok || jsonscan.Kind(raw) != '{' || !lack && !bytes.Contains(raw, []byte(`"is_error"`)) {
+		return
+	}
+	end := len(b.msgs)
+	defer func() { b.msgs = b.msgs[:end] }()
+	counts := b.tokens.answer
+	if list := jsonscan.Member(raw, "messages"); from == compiled.inputValue && jsonscan.Kind(list) == '[' {
+		ok = b.readMessages(list)
+	} else {
+		ok = from != compiled.inputValue && b.answerIn(raw)
+		b.joinItems(end)
+	}
+	b.tokens.answer = counts
+	if at < end && string(b.msgs[at].role) == `"system"` && len(b.msgs)-end == end-at-1 {
+		at++
+	}
+	if !ok || len(b.msgs)-end != end-at {
+		return
+	}
+	for i := range b.msgs[at:end] {
+		if m, o := &b.msgs[at+i], &b.msgs[end+i]; string(m.role) != string(o.role) {
+			return
+		}
+	}
+	for i := range b.msgs[at:end] {
+		m, o := &b.msgs[at+i], &b.msgs[end+i]
+		if string(m.role) == `"tool"` && jsonscan.Empty(m.callID) && jsonscan.Kind(o.callID) == '"' {
+			m.callID = o.callID
+			b.texts.add(b, o.callID)
+		}
+		if !jsonscan.Empty(m.calls) && !hasIDs(m.calls) && sameCalls(m.calls, o.calls) {
+			m.calls = b.withIDs(m.calls, o.calls)
+		}
+		for _, p := range o.extra {
+			if string(p.key) == "is_error" && jsonscan.Kind(p.val) == 't' {
+				m.add(p.key, p.val)
+			}
+		}
+	}
+}
+
+// hasIDs reports whether any of a list of calls has an id.
+func hasIDs(calls []byte) bool {
+	for c := jsonscan.Elements(calls); c.Next(); {
+		if jsonscan.Member(c.Val, "id") != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// sameCalls reports whether two lists of calls are of the same tools.
+func sameCalls(x, y []byte) bool {
+	other := jsonscan.Elements(y)
+	for c := jsonscan.Elements(x); c.Next(); {
+		name := jsonscan.Member(c.Val, "name")
+		if jsonscan.Kind(name) != '"' || !other.Next() || string(jsonscan.Member(other.Val, "name")) != string(name) {
+			return false
+		}
+	}
+	return !other.Next()
+}
+
+// withIDs returns calls with the ids of others, which are of the same tools.
+func (b *eventBuilder) withIDs(calls, others []byte) []byte {
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	other := jsonscan.Elements(others)
+	for c := jsonscan.Elements(calls); c.Next() && other.Next(); {
+		if len(b.arena) > at+1 {
+			b.arena = append(b.arena, ',')
+		}
+		id := jsonscan.Member(other.Val, "id")
+		if jsonscan.Kind(id) != '"' {
+			b.arena = append(b.arena, c.Val...)
+			continue
+		}
+		b.arena = append(b.arena, `{"id":`...)
+		b.arena = append(b.arena, id...)
+		b.arena = append(b.arena, ',')
+		b.arena = append(b.arena, c.Val[1:]...) // it has a name
+		b.texts.add(b, id)
+	}
+	b.arena = append(b.arena, ']')
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
 // toldWhole reports whether a chain's raw input holds its conversation more completely than the
 // messages of the tree: OpenInference sends only the first message of a LangGraph node as
 // attributes, and the content only of some. The messages are read to be counted, and taken off again.
@@ -312,8 +418,43 @@ func (b *eventBuilder) flatMessages() {
 				n = in
 			}
 		}
+		if in := b.tree.child(n, "message"); in != 0 && b.tree.nodes[in].first != 0 && b.flatResults(in, b.tree.child(n, "function")) {
+			continue
+		}
 		b.flatMessage(n)
 	}
+}
+
+// flatResults appends the results of tools that OpenInference's instrumentation of AutoGen puts beside a message:
+//
+//	llm.input_messages.3.message.role = "function"
+//	llm.input_messages.3.function.0   = {"name":"add","content":"3","call_id":"call_1","is_error":false}
+//
+// Each becomes a message of the role "tool". It returns false, and appends none, if anything else is there.
+func (b *eventBuilder) flatResults(message, results int32) bool {
+	role := b.leaf(b.tree.child(message, "role"))
+	if results == 0 || role == nil || role.str() != "function" || b.tree.nodes[message].children != 1 {
+		return false
+	}
+	list := b.tree.indexedInto(results, nil)
+	for _, n := range list {
+		a := b.leaf(n)
+		if a == nil {
+			return false
+		}
+		if raw, ok := b.parse(a); !ok || jsonscan.Kind(raw) != '{' || jsonscan.Member(raw, "content") == nil {
+			return false
+		}
+	}
+	for _, n := range list {
+		a := b.leaf(n)
+		raw, _ := b.parse(a)
+		a.used = true
+		b.msgs = append(b.msgs, b.toolResult(&messagePart{in: raw}))
+	}
+	role.used = true
+	b.part("role:function")
+	return len(list) > 0
 }
 
 // flatMessage appends the message that stands at a node of the tree: gen_ai.prompt.0.role and its siblings. A member
@@ -328,7 +469,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		}
 		switch key {
 		case "role":
-			m.role = speaker(b.render(c))
+			m.role = b.speaker(b.render(c))
 		case "content", "text": // the first counts, a second one stays under its name
 			if m.content != nil {
 				m.add(quotable(key), b.render(c))
@@ -343,13 +484,13 @@ func (b *eventBuilder) flatMessage(n int32) {
 			case m.content != nil:
 				m.add(quotable(key), b.render(c))
 			case a == nil:
-				m.content = b.flatContents(c, &m, b.tree.child(n, "tool_calls") != 0)
+				b.flatContents(&m, c, b.tree.child(n, "tool_calls") != 0)
 			default:
 				m.content = b.flatContent(a)
 			}
 		case "tool_calls":
 			if a == nil {
-				m.calls = b.flatCalls(c)
+				m.calls = b.flatCalls(b.tree.indexedInto(c, nil))
 			} else if m.calls = b.render(c); jsonscan.Kind(m.calls) == '[' {
 				m.calls = b.normalCalls(m.calls)
 			}
@@ -385,8 +526,9 @@ func (b *eventBuilder) flatMessage(n int32) {
 		}
 	}
 	switch {
-	case m.callID != nil && string(jsonscan.Inner(m.role)) == "user":
-		m.role = []byte(`"tool"`) // Anthropic's results of tools
+	case string(m.role) == `"user"` && jsonscan.Kind(m.callID) == '"' && len(jsonscan.Inner(m.callID)) > 0:
+		m.role = []byte(`"tool"`) // Anthropic's API has the result of a tool in a message of the user
+		b.part("role:user")
 	case m.role == nil && m.content == nil && m.calls == nil && len(m.extra) == 1 && string(m.extra[0].key) == "user" && jsonscan.Kind(m.extra[0].val) == '"':
 		m.role, m.content, m.extra = []byte(`"user"`), m.extra[0].val, nil // OpenLLMetry's form of a completion's prompt: gen_ai.prompt.0.user
 	case string(jsonscan.Inner(m.role)) == "thinking" && jsonscan.Kind(m.content) == '"' && jsonscan.Empty(m.calls) && len(m.extra) == 0:
@@ -483,44 +625,56 @@ func knownParts(raw []byte) bool {
 	return n > 0
 }
 
-// flatContents returns indexed content parts: text alone becomes the content, anything else an
-// array of parts. OpenInference has a level message_content between the index and the part. Thoughts become the
-// reasoning of m; a call that is among its tool_calls, too, is left out.
-func (b *eventBuilder) flatContents(n int32, m *chatMessage, calls bool) []byte {
+// flatContents reads indexed content parts into a message: text alone becomes the content, anything else an
+// array of parts. OpenInference has a level message_content between the index and the part, and puts a call of a tool
+// beside that level:
+//
+//	contents.0.message_content.type = "reasoning"   contents.0.message_content.text = "…"
+//	contents.1.message_content.type = "tool_use"    contents.1.tool_call.function.name = "add"
+//
+// Thoughts become the reasoning, unless more than a text is with them, such as a signature. Calls become the tool_calls
+// if called is false; else the message has them already.
+func (b *eventBuilder) flatContents(m *chatMessage, n int32, called bool) {
+	var calls []int32
 	list := b.tree.indexedInto(n, nil)
-	level := func(i int32) int32 {
-		if in := b.tree.child(i, "message_content"); in != 0 {
-			return in
-		}
-		return i
-	}
 	kept := list[:0]
-	for _, i := range list {
-		in := level(i)
+	for _, c := range list {
+		in := b.tree.child(c, "message_content")
 		typ, text := b.leaf(b.tree.child(in, "type")), b.leaf(b.tree.child(in, "text"))
 		switch {
-		case typ != nil && calls && in != i && b.tree.child(i, "tool_call") != 0 && b.tree.nodes[in].children == 1:
-			b.part(typ.str())
-			typ.used = true
-		case typ != nil && text != nil && (typ.str() == "reasoning" || typ.str() == "thinking") && b.tree.nodes[in].children == 2:
-			b.part(typ.str())
-			typ.used = true
-			if t := b.take(text); m.reasoning == nil {
-				m.reasoning = t
+		case b.tree.child(c, "tool_call") != 0 && (in == 0 || typ != nil && b.tree.nodes[in].children == 1):
+			calls = append(calls, c)
+		case typ != nil && text != nil && b.tree.nodes[in].children == 2 && (typ.str() == "reasoning" || typ.str() == "thinking"):
+			if thought := b.take(text); m.reasoning == nil {
+				m.reasoning = thought
 			} else {
-				m.reasoning = b.joinText(m.reasoning, t)
+				m.reasoning = b.joinText(m.reasoning, thought)
 			}
 		default:
-			kept = append(kept, i)
+			if in != 0 {
+				c = in
+			}
+			kept = append(kept, c)
+			continue
+		}
+		if typ != nil {
+			typ.used = true
+			b.part(typ.str())
 		}
 	}
-	if len(kept) == 0 && len(list) > 0 {
-		return nil
+	if len(calls) > 0 && !called {
+		m.calls = b.flatCalls(calls)
 	}
-	list = kept
+	if len(kept) > 0 {
+		m.content = b.flatParts(kept)
+	}
+}
+
+// flatParts returns content parts that are neither calls nor thoughts.
+func (b *eventBuilder) flatParts(list []int32) []byte {
 	// One part with nothing but a text, or its type and a text.
 	if len(list) == 1 {
-		in := level(list[0])
+		in := list[0]
 		typ, text := b.leaf(b.tree.child(in, "type")), b.leaf(b.tree.child(in, "text"))
 		if text != nil && (typ == nil || typ.str() == "text") && b.tree.nodes[in].children <= 2 {
 			if typ != nil {
@@ -533,11 +687,15 @@ func (b *eventBuilder) flatContents(n int32, m *chatMessage, calls bool) []byte 
 	// Several parts, or one with more than a text.
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
-	for i, c := range list {
+	for i, in := range list {
 		if i > 0 {
 			b.arena = append(b.arena, ',')
 		}
-		b.arena = b.appendNode(b.arena, level(c))
+		if raw := b.encodedPart(in); raw != nil {
+			b.arena = append(b.arena, raw...)
+		} else {
+			b.arena = b.appendNode(b.arena, in)
+		}
 	}
 	b.arena = append(b.arena, ']')
 	parts := b.arena[at:len(b.arena):len(b.arena)]
@@ -547,10 +705,24 @@ func (b *eventBuilder) flatContents(n int32, m *chatMessage, calls bool) []byte 
 	return b.contentParts(parts)
 }
 
+// encodedPart returns a part that is in the text of another one of its type, as JSON: so come those that OpenInference
+// has no attributes for, such as documents. It returns nil for any other part.
+func (b *eventBuilder) encodedPart(n int32) []byte {
+	typ, text := b.leaf(b.tree.child(n, "type")), b.leaf(b.tree.child(n, "text"))
+	if typ == nil || text == nil || b.tree.nodes[n].children != 2 || jsonscan.Kind(view(text.str())) != '{' {
+		return nil
+	}
+	raw, ok := b.parse(text)
+	if !ok || string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != typ.str() {
+		return nil
+	}
+	typ.used, text.used = true, true
+	return raw
+}
+
 // flatCalls returns indexed tool calls, with OpenInference's levels tool_call and function or
 // without: tool_calls.0.tool_call.function.name and tool_calls.0.name are the same.
-func (b *eventBuilder) flatCalls(n int32) []byte {
-	list := b.tree.indexedInto(n, nil)
+func (b *eventBuilder) flatCalls(list []int32) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	for i, c := range list {

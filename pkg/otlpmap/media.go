@@ -133,6 +133,8 @@ func (m *mediaPart) read(obj []byte, depth int) {
 				m.be(as)
 			} else if depth == 0 && key == "type" {
 				m.odd = true // a part of another sort
+			} else if key == "type" && string(jsonscan.Inner(c.Val)) == "text" {
+				m.odd = true // the data of an Anthropic document's source is its text, no base64
 			}
 		case jsonscan.Empty(c.Val):
 		// An object that may hold the medium: what is in it counts as if it stood here.

@@ -53,10 +53,21 @@ func (m *chatMessage) without(keys ...string) {
 // pair is a member that is kept as it came: its name between the quotes, and its value.
 type pair struct{ key, val []byte }
 
-// speaker returns a message's role by the name that it has in events: Gemini calls the assistant model.
-func speaker(role []byte) []byte {
-	if string(jsonscan.Inner(role)) == "model" && jsonscan.Kind(role) == '"' {
+// speaker returns a message's role by the name that it has in events. Gemini calls the assistant model; smolagents calls
+// it tool-call where it calls tools, and their answers tool-response. metadata.part_types remembers the latter two.
+func (b *eventBuilder) speaker(role []byte) []byte {
+	if jsonscan.Kind(role) != '"' {
+		return role
+	}
+	switch name := string(jsonscan.Inner(role)); name {
+	case "model":
 		return []byte(`"assistant"`)
+	case "tool-call":
+		b.part("role:" + name)
+		return []byte(`"assistant"`)
+	case "tool-response":
+		b.part("role:" + name)
+		return []byte(`"tool"`)
 	}
 	return role
 }
@@ -174,7 +185,7 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 		switch string(c.Key) {
 		case "parts":
 		case "role", "_role": // with _: Haystack before 2.9
-			m.role = speaker(c.Val)
+			m.role = b.speaker(c.Val)
 			plain = plain && string(m.role) == string(c.Val)
 			whole = whole || !inList && jsonscan.Kind(c.Val) == '"'
 		case "content", "_content":

@@ -226,7 +226,7 @@ func (b *eventBuilder) toolResult(p *messagePart) chatMessage {
 	for c := jsonscan.Members(p.in); c.Next(); {
 		switch string(c.Key) {
 		case "type":
-		case "id", "toolCallId", "toolUseId", "tool_use_id", "ref":
+		case "id", "toolCallId", "toolUseId", "tool_use_id", "call_id", "ref":
 			m.callID = c.Val
 		case "name", "toolName":
 			m.name = c.Val

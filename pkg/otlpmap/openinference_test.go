@@ -1,0 +1,135 @@
+package otlpmap
+
+import (
+	"testing"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// TestOpenInference maps spans as OpenInference's instrumentations of other libraries than the samples' send them.
+func TestOpenInference(t *testing.T) {
+	t.Parallel()
+	const llm = "openinference.span.kind"
+	checkConventions(t, []conventionCase{
+		{
+			name: "calls among Anthropic's parts", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.contents.0.message_content.type":           "text",
+				"llm.output_messages.0.message.contents.0.message_content.text":           "I add.",
+				"llm.output_messages.0.message.contents.1.message_content.type":           "tool_use",
+				"llm.output_messages.0.message.contents.1.tool_call.id":                   "t1",
+				"llm.output_messages.0.message.contents.1.tool_call.function.name":        "add",
+				"llm.output_messages.0.message.contents.1.tool_call.function.arguments":   `{"a":1}`,
+				"llm.output_messages.0.message.tool_calls.0.tool_call.id":                 "t1",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.name":      "add",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": `{"a":1}`,
+				"llm.input_messages.0.message.role":                                       "assistant",
+				"llm.input_messages.0.message.contents.0.message_content.type":            "tool_use",
+				"llm.input_messages.0.message.contents.0.tool_call.function.name":         "add",
+				"llm.input_messages.0.message.contents.0.tool_call.function.arguments":    `{"a":2}`,
+			},
+			want: map[string]string{
+				"outputs":             `{"role":"assistant","content":"I add.","tool_calls":[{"arguments":{"a":1},"name":"add","id":"t1"}]}`,
+				"inputs.chat_history": `[{"role":"assistant","content":null,"tool_calls":[{"arguments":{"a":2},"name":"add"}]}]`,
+				"unmapped":            "",
+			},
+		},
+		{
+			name: "thoughts among parts", scope: "openinference.instrumentation.bedrock", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.contents.0.message_content.type":     "reasoning",
+				"llm.output_messages.0.message.contents.0.message_content.text":     "Hm.",
+				"llm.output_messages.0.message.contents.1.message_content.type":     "text",
+				"llm.output_messages.0.message.contents.1.message_content.text":     "Yes.",
+				"llm.input_messages.0.message.role":                                 "assistant",
+				"llm.input_messages.0.message.contents.0.message_content.type":      "reasoning",
+				"llm.input_messages.0.message.contents.0.message_content.text":      "Hm.",
+				"llm.input_messages.0.message.contents.0.message_content.signature": "s",
+			},
+			want: map[string]string{
+				"outputs":             `{"role":"assistant","content":"Yes.","reasoning":"Hm."}`,
+				"inputs.chat_history": `[{"role":"assistant","content":null,"reasoning":"Hm.","reasoning_details":[{"signature":"s"}]}]`,
+				"unmapped":            "",
+			},
+		},
+		{
+			name: "a document as JSON", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "user",
+				"llm.input_messages.0.message.contents.0.message_content.type": "document",
+				"llm.input_messages.0.message.contents.0.message_content.text": `{"type":"document","source":{"type":"text","data":"D"},"title":"T"}`,
+				"llm.input_messages.0.message.contents.1.message_content.type": "text",
+				"llm.input_messages.0.message.contents.1.message_content.text": "Read it.",
+			},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"user","content":[{"type":"document","source":{"type":"text","data":"D"},"title":"T"},{"text":"Read it.","type":"text"}]}]`,
+				"unmapped":            "",
+			},
+		},
+		{
+			name: "that a tool failed is in the request alone", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "system", "llm.input_messages.0.message.content": "S",
+				"llm.input_messages.2.message.role": "user", "llm.input_messages.2.message.content": "So?",
+				"llm.input_messages.1.message.role": "tool", "llm.input_messages.1.message.content": `[{"type":"text","text":"no"}]`,
+				"llm.input_messages.1.message.tool_call_id": "t1",
+				"input.value": `{"system":"S","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"no"}],"is_error":true}]},{"role":"user","content":"So?"}]}`,
+			},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"system","content":"S"},{"role":"tool","content":"no","tool_call_id":"t1","is_error":true},{"role":"user","content":"So?"}]`, "unmapped": "",
+			},
+		},
+		{
+			name: "ids of calls are in the answer alone", scope: "openinference.instrumentation.mistralai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.name":      "add",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": `{"a":1}`,
+				"output.value":                         `{"choices":[{"message":{"role":"assistant","content":"","tool_calls":[{"id":"c1","function":{"name":"add","arguments":"{\"a\":1}"}}]}}]}`,
+				"llm.input_messages.0.message.role":    "tool",
+				"llm.input_messages.0.message.content": "3",
+				"input.value":                          `{"messages":[{"role":"tool","content":"3","tool_call_id":"c0"}]}`,
+			},
+			want: map[string]string{
+				"outputs":             `{"role":"assistant","tool_calls":[{"id":"c1","arguments":{"a":1},"name":"add"}]}`,
+				"inputs.chat_history": `[{"role":"tool","content":"3","tool_call_id":"c0"}]`,
+				"unmapped":            "",
+			},
+		},
+		{
+			name: "ids of other calls are not taken", scope: "openinference.instrumentation.mistralai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "add",
+				"output.value": `{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c1","function":{"name":"sub","arguments":"{}"}}]}}]}`,
+			},
+			want: map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"add"}]}`},
+		},
+		{
+			name: "AutoGen's results of tools", scope: "openinference.instrumentation.autogen_agentchat", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "function",
+				"llm.input_messages.0.function.0": `{"name":"add","content":"3","call_id":"c1","is_error":false}`,
+				"llm.input_messages.0.function.1": `{"name":"sub","content":"no","call_id":"c2","is_error":true}`,
+			},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"tool","content":"3","name":"add","tool_call_id":"c1","is_error":false},{"role":"tool","content":"no","name":"sub","tool_call_id":"c2","is_error":true}]`,
+				"unmapped":            "",
+			},
+		},
+		{
+			name: "roles of tools", scope: "openinference.instrumentation.smolagents", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "tool-call", "llm.input_messages.0.message.content": "Calling add",
+				"llm.input_messages.1.message.role": "tool-response", "llm.input_messages.1.message.content": "3",
+				"llm.input_messages.2.message.role": "user", "llm.input_messages.2.message.content": "4", "llm.input_messages.2.message.tool_call_id": "c1",
+			},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"assistant","content":"Calling add"},{"role":"tool","content":"3"},{"role":"tool","content":"4","tool_call_id":"c1"}]`,
+				"metadata.part_types": `["role:tool-call","role:tool-response","role:user"]`, "unmapped": "",
+			},
+		},
+	})
+}
