@@ -12,6 +12,17 @@ func TestOpenInference(t *testing.T) {
 	const llm = "openinference.span.kind"
 	checkConventions(t, []conventionCase{
 		{
+			name: "Bedrock's settings and tools", scope: "openinference.instrumentation.bedrock", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.model_name": "m", "llm.invocation_parameters": `{"temperature":0.3,"maxTokens":200,"topP":0.9,"stopSequences":["X"]}`,
+				"llm.tools.0.tool.json_schema": `{"toolSpec":{"name":"add","description":"Adds","inputSchema":{"json":{"type":"object"}}}}`,
+			},
+			want: map[string]string{
+				"config.max_tokens": "200", "config.top_p": "0.9", "config.stop_sequences": `["X"]`, "config.maxTokens": "",
+				"config.tools": `[{"name":"add","description":"Adds","parameters":{"type":"object"}}]`, "unmapped": "",
+			},
+		},
+		{
 			name: "calls among Anthropic's parts", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
 			attrs: map[string]any{
 				llm: "LLM", "llm.output_messages.0.message.role": "assistant",

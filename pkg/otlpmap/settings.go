@@ -8,7 +8,8 @@ import (
 )
 
 // settings are the parameters of a model call that belong to config, by the names that the
-// providers' APIs give them, and the name they have there. stop, n and functions are OpenAI's names.
+// providers' APIs give them, and the name they have there. stop, n and functions are OpenAI's names; those in camel case
+// are Bedrock's and Gemini's.
 var settings = map[string]string{
 	"model": "model", "model_name": "model", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
 	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens",
@@ -16,10 +17,11 @@ var settings = map[string]string{
 	"stop": "stop_sequences", "stop_sequences": "stop_sequences", "n": "choice_count",
 	"tools": "tools", "functions": "tools", "tool_choice": "tool_choice", "response_format": "response_format",
 	"stream": "stream", "stream_options": "stream_options",
-	// JavaScript's SDKs.
+	// JavaScript's SDKs, and Bedrock's and Google's APIs.
 	"topP": "top_p", "topK": "top_k", "maxTokens": "max_tokens", "maxOutputTokens": "max_tokens", "maxCompletionTokens": "max_tokens",
 	"frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty", "stopSequences": "stop_sequences", "toolChoice": "tool_choice",
-	"responseFormat": "response_format",
+	"responseFormat": "response_format", "candidate_count": "choice_count", "candidateCount": "choice_count",
+	"maxTokenCount": "max_tokens", "max_gen_len": "max_tokens", "max_tokens_to_sample": "max_tokens", "random_seed": "seed",
 }
 
 // asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
@@ -208,11 +210,16 @@ func declarations(raw []byte) []byte {
 //	{"type":"function","function":{"name":"add","parameters":{…}}} → {"type":"function","name":"add","parameters":{…}}
 //	{"name":"add","input_schema":{…}}                              → {"name":"add","parameters":{…}}
 //	{"type":"haystack.tools.tool.Tool","data":{"name":"add",…}}    → {"type":"haystack.tools.tool.Tool","name":"add",…}
+//	{"toolSpec":{"name":"add","inputSchema":{"json":{…}}}}         → {"name":"add","parameters":{…}}
 func (b *eventBuilder) appendTool(raw []byte) {
 	inside := "function"
 	function := jsonscan.Member(raw, inside)
-	if data := jsonscan.Member(raw, "data"); function == nil && jsonscan.Member(raw, "name") == nil && jsonscan.Kind(jsonscan.Member(data, "name")) == '"' {
-		inside, function = "data", data
+	if function == nil {
+		if spec := jsonscan.Member(raw, "toolSpec"); spec != nil {
+			inside, function = "toolSpec", spec
+		} else if data := jsonscan.Member(raw, "data"); jsonscan.Member(raw, "name") == nil && jsonscan.Kind(jsonscan.Member(data, "name")) == '"' {
+			inside, function = "data", data
+		}
 	}
 	if jsonscan.Kind(function) != '{' {
 		function = nil
@@ -237,8 +244,12 @@ func (b *eventBuilder) toolFields(raw, function []byte, inside string, schema *b
 				continue // the function's own comes with it
 			}
 		}
+		val := c.Val
 		if (key == "inputSchema" || key == "input_schema" || key == "parameters_json_schema" || key == "parametersJsonSchema") && !*schema {
 			key, *schema = "parameters", true
+			if in := jsonscan.Member(val, "json"); jsonscan.Kind(in) == '{' && countMembers(val) == 1 { // Bedrock
+				val = in
+			}
 		}
 		if b.arena[len(b.arena)-1] != '{' {
 			b.arena = append(b.arena, ',')
@@ -246,6 +257,6 @@ func (b *eventBuilder) toolFields(raw, function []byte, inside string, schema *b
 		b.arena = append(b.arena, '"')
 		b.arena = append(b.arena, key...)
 		b.arena = append(b.arena, '"', ':')
-		b.arena = append(b.arena, c.Val...)
+		b.arena = append(b.arena, val...)
 	}
 }
