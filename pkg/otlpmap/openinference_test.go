@@ -142,5 +142,25 @@ func TestOpenInference(t *testing.T) {
 				"metadata.part_types": `["role:tool-call","role:tool-response","role:user"]`, "unmapped": "",
 			},
 		},
+		{
+			name: "arguments beside flags", scope: "openinference.instrumentation.smolagents", typ: event.TypeTool,
+			attrs: map[string]any{llm: "TOOL", "tool.name": "add", "input.value": `{"args":["x"],"sanitize_inputs_outputs":true,"kwargs":{"a":1}}`},
+			want:  map[string]string{"inputs": `{"a":1,"args":["x"]}`, "metadata.sanitize_inputs_outputs": "true", "unmapped": ""},
+		},
+		{
+			name: "args and kwargs of a tool's own", scope: "openinference.instrumentation.smolagents", typ: event.TypeTool,
+			attrs: map[string]any{llm: "TOOL", "tool.name": "run", "input.value": `{"args":["x"],"command":"ls","kwargs":{"a":1}}`},
+			want:  map[string]string{"inputs": `{"args":["x"],"command":"ls","kwargs":{"a":1}}`},
+		},
+		{
+			name: "the model that was asked for", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{llm: "LLM", "llm.request.model_name": "m-latest", "llm.model_name": "m-1", "llm.response.model_name": "m-1"},
+			want:  map[string]string{"config.model": `"m-1"`, "config.request_model": `"m-latest"`, "unmapped": ""},
+		},
+		{
+			name: "the model of a call that failed", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{llm: "LLM", "llm.request.model_name": "m-latest"},
+			want:  map[string]string{"config.model": `"m-latest"`, "metadata.model_name": `"m-latest"`, "unmapped": ""},
+		},
 	})
 }

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"bytes"
 	"cmp"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -265,10 +266,9 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			return
 		}
 		args, kwargs := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "kwargs")
-		only := countMembers(raw) == 2
 		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && jsonscan.Member(kwargs, "args") == nil &&
-			(only || b.s.role == onTool && !jsonscan.Empty(kwargs)) {
-			for c := jsonscan.Members(raw); !only && c.Next(); { // smolagents has settings beside them, which are no arguments of the tool
+			(countMembers(raw) == 2 || b.s.role == onTool && onlyFlags(raw)) {
+			for c := jsonscan.Members(raw); c.Next(); {
 				if key := keyText(c.Key); key != "args" && key != "kwargs" && !b.member(bucketHot, key, c.Val) {
 					b.keep(a)
 				}
@@ -290,6 +290,17 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	default:
 		b.placeWhole(a, fieldInputValue, raw, wrapped)
 	}
+}
+
+// onlyFlags reports whether an object's members other than args and kwargs are true, false or null: smolagents has
+// sanitize_inputs_outputs beside a tool's arguments.
+func onlyFlags(raw []byte) bool {
+	for c := jsonscan.Members(raw); c.Next(); {
+		if key := string(c.Key); key != "args" && key != "kwargs" && bytes.IndexByte([]byte("tfn"), jsonscan.Kind(c.Val)) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // placeWhole sets a field to the whole value of an attribute, or to what was wrapped in it.

@@ -101,7 +101,7 @@ var (
 	// llm.model_name is the former; what it asked for is in llm.invocation_parameters.
 	modelNames = []string{
 		"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model",
-		"gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name",
+		"gen_ai.request.model", "llm.request.model", "llm.request.model_name", "ai.model.id", "embedding.model_name", "reranker.model_name",
 		"langsmith.metadata.ls_model_name",
 	}
 
@@ -155,7 +155,9 @@ var usageRules = []rule{
 // below gen_ai.request, and OpenInference's JSON of all parameters.
 var configRules = []rule{
 	{otelGenAI, "config.model", modelNames, asText, 0},
-	{otelGenAI, "config.request_model", []string{"gen_ai.request.model", "llm.request.model", "ai.model.id"}, asOther, 0},
+	{otelGenAI, "config.request_model", []string{
+		"gen_ai.request.model", "llm.request.model", "llm.request.model_name", "ai.model.id",
+	}, asOther, 0},
 	{otelGenAI, "config.provider", providerNames, asProvider, 0},
 	// Sampling and bounds of the answer.
 	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature", "llm.temperature", "ai.settings.temperature"}, asNumber, 0},
