@@ -162,5 +162,19 @@ func TestOpenInference(t *testing.T) {
 			attrs: map[string]any{llm: "LLM", "llm.request.model_name": "m-latest"},
 			want:  map[string]string{"config.model": `"m-latest"`, "metadata.model_name": `"m-latest"`, "unmapped": ""},
 		},
+		{
+			name: "tools and an id in the raw request and answer", scope: "openinference.instrumentation.google_genai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi",
+				"input.value":                           `{"messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"add"}}]}`,
+				"llm.output_messages.0.message.content": "Ho", "output.value": `{"response_id":"r1","text":"Ho"}`,
+			},
+			want: map[string]string{"config.tools": `[{"type":"function","name":"add"}]`, "metadata.response_id": `"r1"`, "unmapped": ""},
+		},
+		{
+			name: "tokens of an embedding", scope: "openinference.instrumentation.haystack", typ: event.TypeModel,
+			attrs: map[string]any{llm: "EMBEDDING", "output.value": `{"embedding":"<4-dimensional vector>","meta":{"model":"e","usage":{"prompt_tokens":7,"total_tokens":7}}}`},
+			want:  map[string]string{"metadata.prompt_tokens": "7", "metadata.total_tokens": "7"},
+		},
 	})
 }

@@ -23,6 +23,10 @@ func (b *eventBuilder) said(text []byte) {
 //  6. any other value: see objectInput
 func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	if b.filled(fieldHistory.field) {
+		// The tools that were offered may be nowhere else.
+		if list := jsonscan.Member(raw, "tools"); b.s.role == onModel && toolList(list) && b.putTools(list) {
+			b.texts.add(b, list)
+		}
 		b.keep(a)
 		return
 	}
@@ -93,6 +97,23 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		b.msgs = b.msgs[:at]
 	}
 	b.objectInput(a, raw)
+}
+
+// toolList reports whether a value is a list of definitions of tools, each with a name.
+func toolList(raw []byte) bool {
+	n := 0
+	for c := jsonscan.Elements(raw); c.Next(); n++ {
+		in := c.Val
+		for _, key := range [...]string{"function", "toolSpec"} {
+			if f := jsonscan.Member(in, key); jsonscan.Kind(f) == '{' {
+				in = f
+			}
+		}
+		if jsonscan.Kind(jsonscan.Member(in, "name")) != '"' {
+			return false
+		}
+	}
+	return n > 0
 }
 
 // prompts appends a text, or each text of a list, as a message of the user. It returns false, and appends none, for
@@ -274,7 +295,7 @@ func (b *eventBuilder) partly(a *attr) bool { return a.unread }
 func (b *eventBuilder) replyFacts(raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		switch string(c.Key) {
-		case "id":
+		case "id", "response_id", "responseId": // the latter two are Gemini's
 			if jsonscan.Kind(c.Val) == '"' && b.put(fieldResponseID, c.Val) {
 				b.texts.add(b, c.Val)
 			}
