@@ -176,5 +176,13 @@ func TestOpenInference(t *testing.T) {
 			attrs: map[string]any{llm: "EMBEDDING", "output.value": `{"embedding":"<4-dimensional vector>","meta":{"model":"e","usage":{"prompt_tokens":7,"total_tokens":7}}}`},
 			want:  map[string]string{"metadata.prompt_tokens": "7", "metadata.total_tokens": "7"},
 		},
+		{
+			name: "a reason to stop in the raw choices", scope: "openinference.instrumentation.mistralai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Ho",
+				"output.value": `{"candidates":[{"content":{"role":"model","parts":[{"text":"Ho"}]},"finish_reason":"MAX_TOKENS"}]}`,
+			},
+			want: map[string]string{"outputs": `{"role":"assistant","content":"Ho","finish_reason":"max_tokens"}`},
+		},
 	})
 }

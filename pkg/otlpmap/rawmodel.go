@@ -99,6 +99,13 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	b.objectInput(a, raw)
 }
 
+// stopped sets the reason to stop, unless there is one.
+func (b *eventBuilder) stopped(reason []byte) {
+	if jsonscan.Kind(reason) == '"' && len(jsonscan.Inner(reason)) > 0 && b.put(fieldFinish, b.plainReason(reason)) {
+		b.texts.add(b, reason)
+	}
+}
+
 // toolList reports whether a value is a list of definitions of tools, each with a name.
 func toolList(raw []byte) bool {
 	n := 0
@@ -310,9 +317,11 @@ func (b *eventBuilder) replyFacts(raw []byte) {
 			}
 		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.Val)
-		case "finish_reason", "finishReason":
-			if jsonscan.Kind(c.Val) == '"' {
-				b.put(fieldFinish, c.Val)
+		case "finish_reason", "finishReason", "stop_reason": // the last is Anthropic's
+			b.stopped(c.Val)
+		case "choices", "candidates":
+			if first := jsonscan.Elements(c.Val); first.Next() {
+				b.stopped(firstMember(first.Val, "finish_reason", "finishReason"))
 			}
 		case "llm_output":
 			b.replyFacts(c.Val)
