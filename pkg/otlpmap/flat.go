@@ -566,6 +566,7 @@ func (b *eventBuilder) leadSystemSetting(at int) {
 	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
 		first := len(b.msgs)
 		if b.instructions(sys) {
+			b.texts.add(b, sys)
 			m := b.msgs[first]
 			copy(b.msgs[at+1:], b.msgs[at:first])
 			b.msgs[at] = m

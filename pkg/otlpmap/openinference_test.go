@@ -66,6 +66,47 @@ func TestOpenInference(t *testing.T) {
 			},
 		},
 		{
+			name: "items of an answer as messages", scope: "openinference.instrumentation.openai_agents", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.contents.0.message_content.type": "reasoning",
+				"llm.output_messages.0.message.contents.0.message_content.text": "Hm.",
+				"llm.output_messages.0.message.contents.0.message_content.id":   "rs_1",
+				"llm.output_messages.1.message.role":                            "assistant",
+				"llm.output_messages.1.message.contents.0.message_content.type": "reasoning",
+				"llm.output_messages.1.message.contents.0.message_content.text": "Well.",
+				"llm.output_messages.2.message.role":                            "assistant",
+				"llm.output_messages.2.message.content":                         "Yes.",
+				"output.value":                                                  `{"output":[{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]}]}`,
+			},
+			want: map[string]string{
+				"outputs":  `{"role":"assistant","reasoning":"Hm.\nWell.","reasoning_details":[{"id":"rs_1"}],"content":"Yes."}`,
+				"unmapped": "",
+			},
+		},
+		{
+			name: "a system prompt among the settings", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Hi",
+				"llm.invocation_parameters":             `{"max_tokens":5,"system":[{"type":"text","text":"S"}]}`,
+				"llm.output_messages.0.message.role":    "assistant",
+				"llm.output_messages.0.message.content": "Ho",
+				"output.value":                          `{"content":[{"type":"text","text":"Ho"}],"stop_reason":"end_turn"}`,
+			},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"system","content":"S"},{"role":"user","content":"Hi"}]`, "config": `{"max_tokens":5}`,
+				"outputs": `{"role":"assistant","content":"Ho","finish_reason":"end_turn"}`, "unmapped": "",
+			},
+		},
+		{
+			name: "a reason to stop in the raw choices", scope: "openinference.instrumentation.mistralai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Ho",
+				"output.value": `{"candidates":[{"content":{"role":"model","parts":[{"text":"Ho"}]},"finish_reason":"MAX_TOKENS"}]}`,
+			},
+			want: map[string]string{"outputs": `{"role":"assistant","content":"Ho","finish_reason":"max_tokens"}`},
+		},
+		{
 			name: "a document as JSON", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
 			attrs: map[string]any{
 				llm: "LLM", "llm.input_messages.0.message.role": "user",
@@ -175,14 +216,6 @@ func TestOpenInference(t *testing.T) {
 			name: "tokens of an embedding", scope: "openinference.instrumentation.haystack", typ: event.TypeModel,
 			attrs: map[string]any{llm: "EMBEDDING", "output.value": `{"embedding":"<4-dimensional vector>","meta":{"model":"e","usage":{"prompt_tokens":7,"total_tokens":7}}}`},
 			want:  map[string]string{"metadata.prompt_tokens": "7", "metadata.total_tokens": "7"},
-		},
-		{
-			name: "a reason to stop in the raw choices", scope: "openinference.instrumentation.mistralai", typ: event.TypeModel,
-			attrs: map[string]any{
-				llm: "LLM", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": "Ho",
-				"output.value": `{"candidates":[{"content":{"role":"model","parts":[{"text":"Ho"}]},"finish_reason":"MAX_TOKENS"}]}`,
-			},
-			want: map[string]string{"outputs": `{"role":"assistant","content":"Ho","finish_reason":"max_tokens"}`},
 		},
 	})
 }

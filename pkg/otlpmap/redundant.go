@@ -167,7 +167,7 @@ func (k *textSet) make(b *eventBuilder) {
 var wrappings = map[string]bool{
 	"function": true, "text": true, "input_text": true, "output_text": true, "message": true,
 	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true, "tool_use": true, "tool_result": true,
-	"constructor": true, "ChatGeneration": true, "LLMResult": true,
+	"reasoning": true, "thinking": true, "summary_text": true, "constructor": true, "ChatGeneration": true, "LLMResult": true,
 }
 
 // holds reports whether every text and number in a JSON value is in the event. Empty texts, booleans
@@ -232,6 +232,11 @@ func (b *eventBuilder) dropRedundant() {
 				raw, _ := b.parse(a)
 				a.used = b.texts.holds(b, raw)
 			}
+		}
+	}
+	for i := range b.attrs { // a raw request or answer need not say again what stays
+		if a := &b.attrs[i]; !a.used && a.fam >= 0 && !compiled.open[a.fam] && len(b.unread) > 0 && a.val.Type() == pcommon.ValueTypeStr {
+			b.texts.text(a.val.Str())
 		}
 	}
 	for _, i := range b.unread {

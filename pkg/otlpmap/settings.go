@@ -87,6 +87,11 @@ func (b *eventBuilder) setting(key string, val []byte) bool {
 			return false
 		}
 		return b.putTools(val)
+	case "system":
+		// A prompt is no setting: leadSystemSetting makes a message of it.
+		if k := jsonscan.Kind(val); b.s.role == onModel && (k == '"' || k == '[') {
+			return false
+		}
 	}
 	return b.member(bucketConfig, key, val) || b.sameValue(bucketConfig, key, val)
 }

@@ -399,7 +399,7 @@ func TestPromptflow(t *testing.T) {
 		{name: "model call", scope: scope, typ: event.TypeModel,
 			attrs: map[string]any{"span_type": "LLM", "inputs": request, "llm.response.model": "m-1", "llm.usage.prompt_tokens": 5, "llm.usage.completion_tokens": 2, "llm.usage.total_tokens": 7,
 				"llm.generated_message": `{"role":"assistant","content":"a","refusal":null}`, "output": `{"id":"r","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}}]}`},
-			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`, "config.temperature": "0.5", "metadata.prompt_tokens": "5", "metadata.response_id": `"r"`}},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"finish_reason":"stop","role":"assistant","content":"a"}`, "config.temperature": "0.5", "metadata.prompt_tokens": "5", "metadata.response_id": `"r"`}},
 		{name: "streamed call", scope: scope, typ: event.TypeModel,
 			attrs: map[string]any{"span_type": "LLM", "inputs": request, "llm.generated_message": `{"role":"assistant","content":"a"}`, "output": `[{"id":"r","choices":[{"delta":{"content":"a"}}]}]`},
 			want:  map[string]string{"outputs": `{"role":"assistant","content":"a"}`}},
