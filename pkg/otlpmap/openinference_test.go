@@ -189,6 +189,19 @@ func TestOpenInference(t *testing.T) {
 			want:  map[string]string{"inputs": `{"a":1,"args":["x"]}`, "metadata.sanitize_inputs_outputs": "true", "unmapped": ""},
 		},
 		{
+			name: "arguments by name alone", scope: "openinference.instrumentation.llama_index", typ: event.TypeTool,
+			attrs: map[string]any{llm: "TOOL", "tool.name": "add", "input.value": `{"kwargs":{"a":1}}`},
+			want:  map[string]string{"inputs": `{"a":1}`, "unmapped": ""},
+		},
+		{
+			name: "the text of an answer that is a call", scope: "openinference.instrumentation.llama_index", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.output_messages.0.message.role": "assistant",
+				"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "add", "output.value": "assistant: None",
+			},
+			want: map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"add"}]}`, "unmapped": `{"output.value":"assistant: None"}`},
+		},
+		{
 			name: "args and kwargs of a tool's own", scope: "openinference.instrumentation.smolagents", typ: event.TypeTool,
 			attrs: map[string]any{llm: "TOOL", "tool.name": "run", "input.value": `{"args":["x"],"command":"ls","kwargs":{"a":1}}`},
 			want:  map[string]string{"inputs": `{"args":["x"],"command":"ls","kwargs":{"a":1}}`},

@@ -112,12 +112,15 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	switch {
 	case ok:
 		b.modelOutput(a, raw)
-	case !b.filled(fieldContent.field) && b.whole == nil:
+	case !b.filled(fieldContent.field) && b.whole == nil && !(b.filled(fieldCalls.field) && a.str() == noContent):
 		b.put(fieldContent, b.take(a))
 	default:
 		b.keep(a)
 	}
 }
+
+// noContent is the text that LlamaIndex makes of an answer that has calls alone.
+const noContent = "assistant: None"
 
 // content returns an attribute's value as JSON, unless the span declares it to be text, or it is a text that is
 // no object, list or string in JSON: a bare 42 or true may be prose, but in traceloop.entity.output, which is always
@@ -277,6 +280,10 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			if !jsonscan.Empty(args) {
 				b.member(bucketInputs, "args", args)
 			}
+			return
+		}
+		if args == nil && jsonscan.Kind(kwargs) == '{' && b.s.role&onTools != 0 && countMembers(raw) == 1 { // LlamaIndex
+			b.spread(bucketInputs, kwargs, a)
 			return
 		}
 		b.spread(bucketInputs, raw, a)
