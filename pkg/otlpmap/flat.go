@@ -149,7 +149,9 @@ var (
 				if a := b.leaf(b.down(i, "tool", "json_schema")); a != nil {
 					if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
 						a.used = true
-						b.appendTool(raw)
+						if !b.namedTool(i, raw) {
+							b.appendTool(raw)
+						}
 						continue
 					}
 				}
@@ -162,6 +164,26 @@ var (
 		},
 	}
 )
+
+// namedTool appends a tool whose name stands beside its json_schema, which then has the parameters alone: OpenInference's
+// instrumentation of Pydantic AI sends it so. It returns false, and appends nothing, for any other tool.
+func (b *eventBuilder) namedTool(n int32, schema []byte) bool {
+	tool := b.tree.child(n, "tool")
+	name := b.leaf(b.tree.child(tool, "name"))
+	if name == nil || jsonscan.Member(schema, "name") != nil || jsonscan.Member(schema, "function") != nil || jsonscan.Member(schema, "toolSpec") != nil {
+		return false
+	}
+	b.arena = append(b.arena, `{"name":`...)
+	b.arena = b.appendNode(b.arena, b.tree.child(tool, "name"))
+	if text := b.tree.child(tool, "description"); text != 0 {
+		b.arena = append(b.arena, `,"description":`...)
+		b.arena = b.appendNode(b.arena, text)
+	}
+	b.arena = append(b.arena, `,"parameters":`...)
+	b.arena = append(b.arena, schema...)
+	b.arena = append(b.arena, '}')
+	return true
+}
 
 // textParts returns the list of parts that an attribute holds as JSON, if each is {type: text, text} and nothing else.
 // OpenLLMetry sends the texts of Cohere's embeddings as one such list.

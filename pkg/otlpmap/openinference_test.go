@@ -207,6 +207,13 @@ func TestOpenInference(t *testing.T) {
 			want:  map[string]string{"inputs": `{"args":["x"],"command":"ls","kwargs":{"a":1}}`},
 		},
 		{
+			name: "tools by name and schema", scope: "pydantic-ai", typ: event.TypeModel,
+			attrs: map[string]any{
+				llm: "LLM", "llm.tools.0.tool.name": "add", "llm.tools.0.tool.description": "Adds", "llm.tools.0.tool.json_schema": `{"type":"object"}`,
+			},
+			want: map[string]string{"config.tools": `[{"name":"add","description":"Adds","parameters":{"type":"object"}}]`, "unmapped": ""},
+		},
+		{
 			name: "the model that was asked for", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
 			attrs: map[string]any{llm: "LLM", "llm.request.model_name": "m-latest", "llm.model_name": "m-1", "llm.response.model_name": "m-1"},
 			want:  map[string]string{"config.model": `"m-1"`, "config.request_model": `"m-latest"`, "unmapped": ""},
