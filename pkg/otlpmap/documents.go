@@ -181,3 +181,62 @@ func (b *eventBuilder) putEmbedding() {
 	const bytesPerNumber = 8
 	b.losses.cuts = append(b.losses.cuts, cutOff{"embedding", bytesPerNumber * v.count * v.dimension})
 }
+
+// ranked places what a reranker was given, which OpenLLMetry sends as messages, from b.msgs[at:] on: the documents as
+// those of the system, the query as the user's. It takes them off, and returns false if they are something else.
+func (b *eventBuilder) ranked(at int) bool {
+	list := b.msgs[at:]
+	if b.s.role != onRetriever || len(list) < 2 || b.filled(fieldInputDocuments.field) || b.filled(fieldQuery.field) {
+		return false
+	}
+	query := -1
+	for i := range list {
+		switch m := &list[i]; {
+		case jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil:
+			return false
+		case string(jsonscan.Inner(m.role)) == "user" && query < 0:
+			query = i
+		case string(jsonscan.Inner(m.role)) != "system":
+			return false
+		}
+	}
+	if query < 0 {
+		return false
+	}
+	b.part("role:system")
+	b.part("role:user")
+	b.put(fieldQuery, list[query].content)
+	b.put(fieldInputDocuments, appendTexts(nil, append(list[:query:query], list[query+1:]...)))
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+// found places what a retriever gave back as messages of the assistant, from b.msgs[at:] on, as its documents. It
+// takes them off, and returns false if they are something else.
+func (b *eventBuilder) found(at int) bool {
+	list := b.msgs[at:]
+	if b.s.role != onRetriever || len(list) == 0 || b.filled(fieldDocuments.field) {
+		return false
+	}
+	for i := range list {
+		if m := &list[i]; jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil || m.finish != nil || string(jsonscan.Inner(m.role)) != "assistant" {
+			return false
+		}
+	}
+	b.part("role:assistant")
+	b.put(fieldDocuments, appendTexts(nil, list))
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+// appendTexts appends the contents of messages as documents, [{content}].
+func appendTexts(dst []byte, list []chatMessage) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, `{"content":`...), list[i].content...), '}')
+	}
+	return append(dst, ']')
+}
