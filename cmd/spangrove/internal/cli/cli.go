@@ -34,6 +34,7 @@ type app struct {
 	settings settings
 	*output
 	api   *client.Client
+	http  *http.Client // of api; nil: the default one
 	start StartLocal
 	// without says how the command does without a server, if it can, for the error of one that cannot be reached.
 	without string
@@ -134,23 +135,53 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 
 // connect makes the client of the server that the settings name.
 func (a *app) connect() (err error) {
-	opts := []client.Option{
-		client.WithTimeout(a.settings.timeout()),
-		client.WithRetries(retries),
-		client.WithUserAgent("spangrove-cli"),
-	}
 	if a.options.verbose {
 		a.remark("server %s, key %s from %s", a.settings[settingServer].text, mask(a.settings[settingKey].text), a.settings[settingKey].from)
-		opts = append(opts, client.WithHTTPClient(&http.Client{
-			Transport:     &verboseTransport{logf: a.remark, next: http.DefaultTransport},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}))
 	}
-	a.api, err = client.New(a.settings[settingServer].text, a.settings[settingKey].text, opts...)
+	if a.http, err = a.httpClient(); err != nil {
+		return err
+	}
+	a.api, err = a.client(a.settings[settingKey].text, retries)
+	return err
+}
+
+// client returns a client of the server that the settings name.
+func (a *app) client(key string, r client.Retries) (*client.Client, error) {
+	opts := []client.Option{
+		client.WithTimeout(a.settings.timeout()),
+		client.WithRetries(r),
+		client.WithUserAgent("spangrove-cli"),
+	}
+	if a.http != nil {
+		opts = append(opts, client.WithHTTPClient(a.http))
+	}
+	api, err := client.New(a.settings[settingServer].text, key, opts...)
 	if err != nil {
-		return usage("%s: %s", settingServer, strings.TrimPrefix(err.Error(), "client: "))
+		return nil, usage("%s: %s", settingServer, strings.TrimPrefix(err.Error(), "client: "))
 	}
-	return nil
+	return api, nil
+}
+
+// httpClient returns what sends requests, or nil if that is nothing special.
+func (a *app) httpClient() (*http.Client, error) {
+	transport := http.DefaultTransport
+	if certificate := a.settings[settingCertificate]; certificate.text != "" {
+		pinned, err := pinnedTransport(certificate.text)
+		if err != nil {
+			return nil, usage("SPANGROVE_TLS_CERT_FILE: %s; or name the server with --server", err)
+		}
+		transport = pinned
+	}
+	if a.options.verbose {
+		transport = &verboseTransport{logf: a.remark, next: transport}
+	}
+	if transport == http.DefaultTransport {
+		return nil, nil
+	}
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
 // verboseTransport logs each request and its answer, without the key.

@@ -154,11 +154,13 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 			return usage("--min or --max %s: no --metric has this name", clean(name))
 		}
 	}
-	t, err := tracer.New(
-		a.api.Server(),
-		a.settings[settingKey].text,
-		tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) }),
-	)
+	opts := []tracer.Option{tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) })}
+	if a.settings[settingCertificate].text != "" {
+		pinned := *a.http
+		pinned.Timeout = 30 * time.Second // of an attempt, as the tracer's own
+		opts = append(opts, tracer.WithHTTPClient(&pinned))
+	}
+	t, err := tracer.New(a.api.Server(), a.settings[settingKey].text, opts...)
 	if err != nil {
 		return err
 	}

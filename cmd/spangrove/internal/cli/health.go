@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -30,9 +29,11 @@ func (a *app) health() *cobra.Command {
 			if wait < 0 {
 				return usage("--wait must not be negative")
 			}
-			if err := a.askListener(); err != nil {
+			api, err := a.client("", client.Retries{}) // once, and without a key
+			if err != nil {
 				return err
 			}
+			a.api = api
 			if err := a.ready(ctx, wait); err != nil {
 				return err
 			}
@@ -40,48 +41,10 @@ func (a *app) health() *cobra.Command {
 			return nil
 		})
 	cmd.Long = "The exit status is 0 if it is. No key is needed, and it is asked once, unless --wait gives it time to start.\n\n" +
-		"Where no server is named, the one whose settings are in this environment is asked, as in its container: " +
+		"Where no server is named, the one whose settings are in this environment is asked, as by all commands: " +
 		"at the address in SPANGROVE_ADDR, and with TLS if SPANGROVE_TLS_CERT_FILE is set; its certificate must then be the one in that file, for whatever name it is."
 	cmd.Flags().DurationVar(&wait, "wait", 0, "for how long to ask again until it is ready")
 	return cmd
-}
-
-// askListener makes the client ask once, and where no server is named, ask the one that listens
-// here by the variables of the server.
-func (a *app) askListener() error {
-	opts := []client.Option{
-		client.WithTimeout(a.settings.timeout()),
-		client.WithRetries(client.Retries{}),
-		client.WithUserAgent("spangrove-cli"),
-	}
-	server := a.settings[settingServer]
-	if address := os.Getenv("SPANGROVE_ADDR"); server.from == "default" && address != "" {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return usage("SPANGROVE_ADDR: %q is not of the form host:port", address)
-		}
-		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-			host = "127.0.0.1"
-			if ip != nil && ip.To4() == nil {
-				host = "::1"
-			}
-		}
-		server.text = "http://" + net.JoinHostPort(host, port)
-	}
-	if file := os.Getenv("SPANGROVE_TLS_CERT_FILE"); server.from == "default" && file != "" {
-		pinned, err := pinnedTransport(file)
-		if err != nil {
-			return usage("SPANGROVE_TLS_CERT_FILE: %s", err)
-		}
-		server.text = "https" + server.text[len("http"):]
-		opts = append(opts, client.WithHTTPClient(&http.Client{Transport: pinned}))
-	}
-	api, err := client.New(server.text, "", opts...)
-	if err != nil {
-		return err
-	}
-	a.api = api
-	return nil
 }
 
 // pinnedTransport returns a transport that trusts the server with the first certificate of a file and

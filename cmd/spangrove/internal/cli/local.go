@@ -19,6 +19,9 @@ type LocalServer struct {
 // standard error what is at least of that level.
 type StartLocal func(ctx context.Context, dir, logLevel string) (*LocalServer, error)
 
+// optionLocal is the option by which a command starts a server of its own.
+const optionLocal = "local"
+
 // localChoice are the flags of commands that can do without a server.
 type localChoice struct {
 	local bool
@@ -26,7 +29,7 @@ type localChoice struct {
 }
 
 func (c *localChoice) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&c.local, "local", false, "with a server of its own, which ends with the command, instead of one that runs")
+	cmd.Flags().BoolVar(&c.local, optionLocal, false, "with a server of its own, which ends with the command, instead of one that runs")
 	cmd.Flags().StringVar(&c.data, "data", "", "with --local, `DIR` of that server's data, which stays (default a temporary one, which is removed)")
 	_ = cmd.MarkFlagDirname("data") // fails only if there is no such flag
 }

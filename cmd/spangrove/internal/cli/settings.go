@@ -29,6 +29,9 @@ const (
 	settingOutput  = "output"
 )
 
+// settingCertificate has the file of the certificate that the server must show. Nobody sets it: it follows from the address.
+const settingCertificate = "certificate"
+
 // optionKeyFile is the option that names a file with the key, which no list of processes shows.
 const optionKeyFile = "api-key-file"
 
@@ -68,7 +71,7 @@ func (o *options) flags(root *cobra.Command) {
 		o.values[name] = flags.StringP(name, shorthand, "", usage)
 	}
 	o.values = map[string]*string{}
-	text(settingServer, "", "`URL` of the server (default http://127.0.0.1:7420)")
+	text(settingServer, "", "`URL` of the server (default: by SPANGROVE_ADDR, else http://127.0.0.1:7420)")
 	text(settingKey, "", "API `key`; other users of this machine can see it in lists of processes, unlike that of --api-key-file")
 	text(optionKeyFile, "", "`file` with the API key")
 	text(settingTimeout, "", "how long a call may take: 45s, 2m, or seconds; 0: any `time` (default 30s)")
@@ -92,8 +95,8 @@ func (o *options) flags(root *cobra.Command) {
 }
 
 // settings returns each setting: of the option, else of the environment variable, else of the
-// file, else the default. The key of a server on this machine that made its own is the last
-// resort for the key.
+// file, else the default. For the address, the variables of a server that runs here go before the default; the key of
+// a server on this machine that made its own is the last resort for the key.
 func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 	path, err := configPath()
 	if err != nil {
@@ -120,6 +123,12 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 		}
 		s[k.name] = got
 	}
+	ownServer := flags.Lookup(optionLocal)
+	if s[settingServer].from == "default" && (ownServer == nil || !ownServer.Changed) {
+		if err := s.findListener(); err != nil {
+			return nil, err
+		}
+	}
 	if f := flags.Lookup(optionKeyFile); f != nil && f.Changed {
 		if flags.Lookup(settingKey).Changed {
 			return nil, usage("--%s and --%s: give one of them", settingKey, optionKeyFile)
@@ -136,6 +145,36 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 		s[settingKey] = localKey(s[settingServer].text)
 	}
 	return s, nil
+}
+
+// findListener makes the server the one that listens here by the server's own variables, if they are set.
+func (s settings) findListener() error {
+	server := s[settingServer]
+	if address := os.Getenv("SPANGROVE_ADDR"); address != "" {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return usage("SPANGROVE_ADDR: %q is not of the form host:port", address)
+		}
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			host = "127.0.0.1"
+			if ip != nil && ip.To4() == nil {
+				host = "::1"
+			}
+		}
+		server = setting{"http://" + net.JoinHostPort(host, port), "environment variable SPANGROVE_ADDR"}
+		if err := checkServer(server.text); err != nil {
+			return usage("SPANGROVE_ADDR: %s", err)
+		}
+	}
+	if file := os.Getenv("SPANGROVE_TLS_CERT_FILE"); file != "" {
+		server.text = "https" + strings.TrimPrefix(server.text, "http")
+		if server.from == "default" {
+			server.from = "environment variable SPANGROVE_TLS_CERT_FILE"
+		}
+		s[settingCertificate] = setting{file, "environment variable SPANGROVE_TLS_CERT_FILE"}
+	}
+	s[settingServer] = server
+	return nil
 }
 
 // keyFromFile returns the key that a file holds, without the space around it. by is what named the file.
