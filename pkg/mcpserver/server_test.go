@@ -283,6 +283,25 @@ func TestSlowSession(t *testing.T) {
 	}
 }
 
+// The error that a session has of one of its events is one error, whichever tool tells of it.
+func TestErrorsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	said := "no such card"
+	s := inMemory(t, serving(t, event.Batch{Events: []event.Incoming{
+		{Event: event.Event{ID: id(1), SessionID: id(1), Type: event.TypeSession, Name: "checkout", Start: float64(noon.UnixMilli()), Duration: 10}, Started: true},
+		{Event: event.Event{ID: id(2), SessionID: id(1), ParentID: id(1), Type: event.TypeTool, Name: "pay", Start: float64(noon.UnixMilli()), Duration: 10, Error: &said}},
+	}}), true)
+	text, _ := works(t, s, "search_sessions", nil)
+	contains(t, "sessions", text, "errors 1,", "error: no such card")
+	text, found := works(t, s, "session_tree", map[string]any{"session_id": id(1).String()})
+	contains(t, "tree", text, "has 1 error.")
+	for _, r := range found["rows"].([]any) {
+		if r.(map[string]any)["error"] != said {
+			t.Errorf("a row without the error: %v", r)
+		}
+	}
+}
+
 func TestSearches(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t, api(t), true)

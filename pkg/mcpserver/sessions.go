@@ -163,15 +163,28 @@ func orText(s, otherwise string) string {
 	return s
 }
 
-// summaryOf returns the numbers of a tree's head as a phrase.
-func summaryOf(rows []row, total int) string {
-	root := rows[0]
-	var failed int
+// failures returns how many errors a session has, as search_sessions tells: the error that a session event has of another event is that
+// event's, and the rows may be only a part.
+func (c *call) failures(ctx context.Context, session string, rows []row) (int, error) {
+	page, err := c.Sessions.Search(ctx, client.SessionQuery{Filters: []client.Filter{{Field: "session_id", Operator: client.Is, Value: session}}, Limit: 1})
+	if err != nil {
+		return 0, err
+	}
+	if len(page.Sessions) > 0 {
+		return page.Sessions[0].NumErrors, nil
+	}
+	n := 0 // it was deleted meanwhile
 	for i := range rows {
 		if rows[i].Error != "" {
-			failed++
+			n++
 		}
 	}
+	return n, nil
+}
+
+// summaryOf returns the numbers of a tree's head as a phrase.
+func summaryOf(rows []row, total, failed int) string {
+	root := rows[0]
 	return fmt.Sprintf("%s with %s below it took %s, began %s, has %s.", root.Type, count(total-1, "event", "events"), took(root.DurationMS), at(root.start),
 		count(failed, "error", "errors"))
 }

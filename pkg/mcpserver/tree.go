@@ -73,7 +73,11 @@ func sessionTree(ctx context.Context, c *call, in treeQuery) (*answer[tree], err
 	d := tree{SessionID: got.SessionID, Total: got.Total, Rows: []row{}}
 	a := &answer[tree]{head: count(len(rows), "event", "events") + " below that event."}
 	if in.Below == "" {
-		a.head = "The " + summaryOf(rows, got.Total)
+		failed, err := c.failures(ctx, got.SessionID, rows)
+		if err != nil {
+			return nil, err
+		}
+		a.head = "The " + summaryOf(rows, got.Total, failed)
 	}
 	before := ""
 	if in.Cursor == "" && !got.Truncated && in.Below == "" {
