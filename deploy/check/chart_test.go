@@ -32,6 +32,7 @@ type manifests struct {
 	autoscaler *autoscaling.HorizontalPodAutoscaler
 	ingress    *networking.Ingress
 	others     []string
+	notes      string
 }
 
 func render(values string) (manifests, error) {
@@ -56,6 +57,7 @@ func render(values string) (manifests, error) {
 	}
 	for name, text := range files {
 		if strings.HasSuffix(name, ".txt") {
+			m.notes += text
 			continue
 		}
 		for _, doc := range strings.Split(text, "\n---\n") {
@@ -223,6 +225,26 @@ func TestChartRefuses(t *testing.T) {
 		if _, err := render(values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", values, err, want)
 		}
+	}
+}
+
+// TestChartNotes checks that the command that is printed after an installation can be run as it is: the command line refuses a key of a
+// scope that reads without an end.
+func TestChartNotes(t *testing.T) {
+	t.Parallel()
+	for values, address := range map[string]string{"": "http://127.0.0.1:7420", "tls: { secretName: cert }": "https://127.0.0.1:7420"} {
+		m, err := render(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const command = "exec deploy/grove-spangrove -- /usr/bin/spangrove keys create --name me --scope admin --expires 90d\n"
+		if !strings.Contains(m.notes, command) || !strings.Contains(m.notes, address) {
+			t.Errorf("%q: the notes are\n%s", values, m.notes)
+		}
+	}
+	m, err := render("apiKeySecret: { name: keys, key: admin }")
+	if err != nil || strings.Contains(m.notes, "keys create") {
+		t.Errorf("with a key of one's own: %v\n%s", err, m.notes)
 	}
 }
 
