@@ -69,9 +69,9 @@ unless --min says otherwise; texts must all be passing categories.
 With --local nothing needs to run: the command starts a server of its own on a port of 127.0.0.1 that the system chooses, and stops it
 at the end. All metrics work; judges find the keys of their providers in the environment, as a server does. SPANGROVE_SERVER and
 SPANGROVE_API_KEY do not count then. --data keeps what it stores, and a later evaluation finds earlier runs there; spangrove --data DIR
-shows it in a browser. One command at a time can have a folder. --save writes the run to a file, which spangrove case import puts into
+shows it in a browser. One command at a time can have a folder; --local DIR is --local --data DIR. --save writes the run to a file, which spangrove case import puts into
 another server, and which --against takes.`,
-		Args: arguments(),
+		Args: func(cmd *cobra.Command, args []string) error { return o.arguments(cmd, args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.evaluate(cmd, o) },
 	}
 	flags := cmd.Flags()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 )
@@ -29,9 +30,41 @@ type localChoice struct {
 }
 
 func (c *localChoice) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&c.local, optionLocal, false, "with a server of its own, which ends with the command, instead of one that runs")
+	cmd.Flags().Var((*localFlag)(c), optionLocal, "with a server of its own, which ends with the command, instead of one that runs; a folder behind it is that of --data")
+	cmd.Flags().Lookup(optionLocal).NoOptDefVal = "true"
 	cmd.Flags().StringVar(&c.data, "data", "", "with --local, `DIR` of that server's data, which stays (default a temporary one, which is removed)")
 	_ = cmd.MarkFlagDirname("data") // fails only if there is no such flag
+}
+
+// localFlag is the flag --local, which may have the folder of --data behind an equals sign.
+type localFlag localChoice
+
+func (f *localFlag) String() string { return strconv.FormatBool(f.local) }
+func (f *localFlag) Type() string   { return "bool" }
+
+func (f *localFlag) Set(text string) error {
+	local, err := strconv.ParseBool(text)
+	if f.local = local || err != nil; err != nil {
+		f.data = text
+	}
+	return nil
+}
+
+// arguments takes one argument with --local as the folder of --data: what stands behind the flag without an equals sign is an argument.
+func (c *localChoice) arguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	const names = "--dataset names the dataset, --data the folder of --local"
+	extra := args[len(args)-1]
+	if info, err := os.Stat(args[0]); !c.local || len(args) > 1 || c.data != "" || err == nil && !info.IsDir() {
+		return usage("%q is one argument too many: %s", extra, names)
+	}
+	c.data = args[0]
+	if c.data == "" {
+		return usage("an argument is empty: %s", names)
+	}
+	return nil
 }
 
 // wanted reports whether the command is to start a server of its own.

@@ -124,7 +124,7 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 		s[k.name] = got
 	}
 	ownServer := flags.Lookup(optionLocal)
-	if s[settingServer].from == "default" && (ownServer == nil || !ownServer.Changed) {
+	if s[settingServer].from == "default" && (ownServer == nil || ownServer.Value.String() == "false") {
 		if err := s.findListener(); err != nil {
 			return nil, err
 		}
