@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -30,25 +31,35 @@ func (a *app) caseExport() *cobra.Command {
 	var choice caseChoice
 	var out string
 	var overwrite bool
-	cmd := command("export [SESSION...]", "Write sessions and runs to a file", `
+	cmd := command("export [ID...]", "Write sessions and runs to a file", `
 		spangrove case export `+exampleEvent+` --file checkout.html
 		spangrove case export --run `+exampleEvent+` --file eval.case`, nil)
-	cmd.Long = `A file whose name ends in .html is a page that opens in a browser without a server and loads nothing: the page of a session in all
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if err := a.options.fileOfOutput(cmd, &out); err != nil {
+			return err
+		}
+		return arguments("[ID...]")(cmd, args)
+	}
+	cmd.Long = `An ID is that of a session or of a run, which --run names as well. -o with a name that ends in .html or .case is --file.
+
+A file whose name ends in .html is a page that opens in a browser without a server and loads nothing: the page of a session in all
 readings, and for runs their datapoints with their scores. It holds at most 1000 sessions of up to 20,000 events, and 200 MB. Any other
 file is JSON lines, compressed with zstd, and has no bound. spangrove case import puts both into another server.
 
 The file has the sessions and the runs with all events of theirs, and the definitions of the metrics by which the results of the
 runs are read. The dataset of a run is not in it: its sessions have what results and comparisons need, the inputs, the ground truth and the id of each datapoint.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		choice.sessions = args
 		switch {
 		case out == "":
 			return usage("--file is missing: the file that is written")
-		case len(choice.sessions)+len(choice.runs) == 0:
-			return usage("there is nothing to write: name sessions, or runs with --run")
+		case len(args)+len(choice.runs) == 0:
+			return usage("there is nothing to write: name sessions or runs by their ids")
 		}
 		if _, err := os.Stat(out); err == nil && !overwrite {
 			return usage("%s already exists; replace it with --overwrite", out)
+		}
+		if err := a.sortOut(cmd.Context(), args, &choice); err != nil {
+			return err
 		}
 		n, err := a.saveCase(cmd.Context(), out, choice)
 		if err != nil {
@@ -66,6 +77,43 @@ runs are read. The dataset of a run is not in it: its sessions have what results
 	)
 	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the file if it exists")
 	return cmd
+}
+
+// fileOfOutput takes a file that -o names for the one that is written: other programs mean that by it, and no format has such a name.
+func (o *options) fileOfOutput(cmd *cobra.Command, out *string) error {
+	f := cmd.Flags().Lookup(settingOutput)
+	text := *o.values[settingOutput]
+	if f == nil || !f.Changed || slices.Contains(formats, text) {
+		return nil
+	}
+	switch strings.ToLower(filepath.Ext(text)) {
+	case ".html", ".case":
+	default:
+		return usage("--output %s: must be one of %s; the file that is written is that of --file", text, strings.Join(formats, ", "))
+	}
+	if *out != "" {
+		return usage("--output %s and --file %s: name one file", text, *out)
+	}
+	*out, *o.values[settingOutput], f.Changed = text, "", false
+	return nil
+}
+
+// sortOut finds which of the ids are those of runs; the others are sessions.
+func (a *app) sortOut(ctx context.Context, ids []string, choice *caseChoice) error {
+	for _, id := range ids {
+		_, err := a.call(ctx, get(path("runs", id)))
+		var e *client.Error
+		switch {
+		case err == nil && !slices.Contains(choice.runs, id):
+			choice.runs = append(choice.runs, id)
+		case err == nil:
+		case notFound(err), errors.As(err, &e) && e.Status == 400: // ids of sessions may be no UUIDs
+			choice.sessions = append(choice.sessions, id)
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // saveCase writes a case file, and returns how many events it has.
@@ -116,7 +164,7 @@ func (x *caseExport) run(ctx context.Context) error {
 	for _, id := range x.choice.sessions {
 		n, err := x.events(ctx, client.EventQuery{Filters: []client.Filter{{Field: "session_id", Operator: "is", Value: id}}})
 		if err == nil && n == 0 {
-			err = &Failure{fmt.Sprintf("there is no session %s", clean(id)), exitNotFound}
+			err = &Failure{fmt.Sprintf("there is no session and no run %s", clean(id)), exitNotFound}
 		}
 		if err != nil {
 			return err
