@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,42 +18,61 @@ func (a *app) caseImport() *cobra.Command {
 		spangrove case import checkout.case
 		spangrove case import eval.case main.case`, nil)
 	cmd.Long = `Sessions, events and runs keep their ids. What is stored already stays as it is, so a file can be imported again without harm: an
-event or a run of the same id, a metric of the same name. Metrics are not switched on for live traffic. The time of a run is that of its import.`
+event or a run of the same id, a metric of the same name; it is counted apart. Metrics are not switched on for live traffic. The time of a run is that of its import.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var total caseCounts
+		total := caseCounts{countsNew: true}
 		for _, name := range args {
-			c, err := a.loadCase(cmd, name)
-			if err != nil {
+			if err := a.loadCase(cmd, name, &total); err != nil {
 				return err
 			}
-			total.events += c.events
-			total.runs = append(total.runs, c.runs...)
-			total.metrics += c.metrics
 		}
 		var b rawjson.Builder
 		b.Int("events", int64(total.events))
+		b.Int("new_events", int64(total.newEvents))
 		b.Raw("runs", rawjson.AppendStrings(nil, total.runs))
-		b.Int("metrics", int64(total.metrics))
-		return a.changed(b.Bytes(), "imported %d events, %d runs and %d metrics", total.events, len(total.runs), total.metrics)
+		b.Int("new_runs", int64(total.newRuns))
+		b.Int("metrics", int64(total.newMetrics))
+		return a.changed(b.Bytes(), "%s", total)
 	}
 	return cmd
 }
 
-// caseCounts are what a case file had: of metrics only those that were not there.
+// caseCounts are what case files had, and how much of it was new to the server.
 type caseCounts struct {
-	events, metrics int
-	runs            []string // ids
+	events, metrics                int
+	runs                           []string // ids
+	newEvents, newRuns, newMetrics int
+	countsNew                      bool // new events are to be counted, which takes time
 }
 
-// loadCase stores what a case file has.
-func (a *app) loadCase(cmd *cobra.Command, name string) (c caseCounts, err error) {
+// String tells a person what an import did.
+func (c caseCounts) String() string {
+	of := func(made, all int, one, many string) string {
+		if all == 1 {
+			many = one
+		}
+		if made == all {
+			return fmt.Sprintf("%d %s", all, many)
+		}
+		return fmt.Sprintf("%d of %d %s", made, all, many)
+	}
+	text := fmt.Sprintf("imported %s, %s and %s", of(c.newEvents, c.events, "event", "events"), of(c.newRuns, len(c.runs), "run", "runs"),
+		of(c.newMetrics, c.metrics, "metric", "metrics"))
+	if c.newEvents+c.newRuns+c.newMetrics < c.events+len(c.runs)+c.metrics {
+		text += "; the others were there already"
+	}
+	return text
+}
+
+// loadCase stores what a case file has, and adds it to c.
+func (a *app) loadCase(cmd *cobra.Command, name string, c *caseCounts) error {
 	in, err := open(cmd, name)
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer in.Close()
 	ctx := cmd.Context()
-	i := &importing{app: a, name: name, format: bulkJSONL, bar: &progress{}}
+	i := &importing{app: a, name: name, format: bulkJSONL, bar: &progress{}, countsNew: c.countsNew}
 	err = readCase(name, in, func(l caseLine) error {
 		refused := func(err error) error { // names the line
 			var wrong *wrongLine
@@ -70,15 +90,19 @@ func (a *app) loadCase(cmd *cobra.Command, name string) (c caseCounts, err error
 			c.events++
 			return refused(i.add(ctx, l.value, l.n))
 		case "run":
-			id, err := a.loadRun(ctx, l.value)
+			id, made, err := a.loadRun(ctx, l.value)
 			if err == nil {
 				c.runs = append(c.runs, id)
+			}
+			if made {
+				c.newRuns++
 			}
 			return refused(err)
 		case "metric":
 			made, err := a.loadMetric(ctx, l.value)
+			c.metrics++
 			if made {
-				c.metrics++
+				c.newMetrics++
 			}
 			return refused(err)
 		case "tree", "previews", "result": // for the page alone
@@ -89,23 +113,24 @@ func (a *app) loadCase(cmd *cobra.Command, name string) (c caseCounts, err error
 	if err == nil {
 		err = i.flush(ctx)
 	}
+	c.newEvents += int(i.sent) - i.known
 	if i.sent == 0 {
-		return c, err
+		return err
 	}
-	return c, after(err, "imported %d events of %s", i.sent, name)
+	return after(err, "imported %d events of %s", i.sent, name)
 }
 
 // loadRun creates a run under its id, unless there is one.
-func (a *app) loadRun(ctx context.Context, text json.RawMessage) (id string, err error) {
+func (a *app) loadRun(ctx context.Context, text json.RawMessage) (id string, made bool, err error) {
 	id, _ = rawjson.Text(rawjson.Get(text, "run_id"))
 	if id == "" {
-		return "", &wrongLine{"run_id is missing"}
+		return "", false, &wrongLine{"run_id is missing"}
 	}
 	switch _, err := a.call(ctx, get(path("runs", id))); {
 	case err == nil:
-		return id, nil
+		return id, false, nil
 	case !notFound(err):
-		return "", err
+		return "", false, err
 	}
 	var b rawjson.Builder
 	for member, value := range rawjson.Object(text) {
@@ -116,7 +141,7 @@ func (a *app) loadRun(ctx context.Context, text json.RawMessage) (id string, err
 	r := post("/v1/runs", b.Bytes())
 	r.Repeatable = true // its id is given
 	_, err = a.call(ctx, r)
-	return id, err
+	return id, err == nil, err
 }
 
 // runMembers are those of a run that a new one can be given.

@@ -206,7 +206,8 @@ func (a *app) earlier(cmd *cobra.Command, name string, isLocal bool) (id string,
 	if !isLocal {
 		return "", usage("--against %s: a file is compared with by --local; for a server, spangrove case import it first and name its run", name)
 	}
-	c, err := a.loadCase(cmd, name)
+	var c caseCounts
+	err = a.loadCase(cmd, name, &c)
 	if err == nil && len(c.runs) != 1 {
 		err = usage("--against %s: must hold one run, not %d", name, len(c.runs))
 	}

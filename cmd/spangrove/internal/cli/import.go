@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,6 +62,9 @@ type importing struct {
 	keep   bool // the state next to the file
 	sent   int64
 	bar    *progress
+	// known is how many events of those that were sent the server had, if countsNew is set.
+	countsNew bool
+	known     int
 	// What the server refused of spans that it otherwise took.
 	refused int64
 	why     string
@@ -314,7 +319,37 @@ func (i *importing) flush(ctx context.Context) (err error) {
 	return nil
 }
 
+// countKnown counts which events of the chunk the server has already. A key that may not read counts none.
+func (i *importing) countKnown(ctx context.Context) error {
+	var ids []string
+	for _, event := range i.chunk.events {
+		id, _ := rawjson.Text(rawjson.Get(event, "event_id"))
+		ids = append(ids, id)
+	}
+	const atOnce = 100 // values of a filter
+	for part := range slices.Chunk(ids, atOnce) {
+		found, err := i.api.Events.Search(ctx, client.EventQuery{
+			Filters:     []client.Filter{{Field: "event_id", Operator: client.IsAnyOf, Value: part}},
+			Projections: []string{"event_id"}, Page: client.Page{Limit: atOnce},
+		})
+		var e *client.Error
+		switch {
+		case errors.As(err, &e) && e.Status < http.StatusInternalServerError: // an id that is wrong is told when it is stored
+			return nil
+		case err != nil:
+			return err
+		}
+		i.known += len(found.Items)
+	}
+	return nil
+}
+
 func (i *importing) flushEvents(ctx context.Context) error {
+	if i.countsNew {
+		if err := i.countKnown(ctx); err != nil {
+			return err
+		}
+	}
 	body := make([]byte, 0, i.chunk.size+len(i.chunk.events)+len(`{"events":[]}`))
 	body = append(body, `{"events":`...)
 	body = append(rawjson.AppendArray(body, i.chunk.events), '}')
