@@ -206,13 +206,22 @@ func (s *summary) problems(d experiment.DatapointResult) (failures, broken []str
 		}
 		if passes, says := s.passes(j.name, d); says && !passes {
 			text := fmt.Sprintf("%s is %s, not %s", j.name, scoreJSON(d.Scores[j.name]), s.rule(j.name))
-			if why := oneLine(d.Scores[j.name].Explanation); why != "" {
+			if why := oneLine(withoutThreshold(d.Scores[j.name].Explanation, j.rule)); why != "" {
 				text += ": " + why
 			}
 			failures = append(failures, text)
 		}
 	}
 	return failures, broken
+}
+
+// withoutThreshold takes out of an explanation what the server says of the metric's own threshold: the rule that counts, which may be
+// another one, stands before the explanation.
+func withoutThreshold(explanation string, threshold metric.Threshold) string {
+	for _, verb := range []string{"does not pass", "passes"} {
+		explanation = strings.Replace(explanation, fmt.Sprintf(" It %s the threshold: %s.", verb, threshold), "", 1)
+	}
+	return explanation
 }
 
 // The elements of JUnit's files, as build servers read them.
