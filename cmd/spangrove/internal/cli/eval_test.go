@@ -122,8 +122,8 @@ func TestReports(t *testing.T) {
 	text := string(s.markdown())
 	for _, line := range []string{
 		"| kind | command | - | one of [\"good\"] | failed | 1 | 1 | 1 |\n",
-		"| EXT-2 | kind is \"bad\", not one of [\"good\"]: so &lt;it> is \\|",
-		"| EXT-3 | exit status 1: line 2 & more |\n", "| EXT-4 | kind: no judge |\n",
+		"| EXT-2 | - | - | - | kind is \"bad\", not one of [\"good\"]: so &lt;it> is \\|",
+		"| EXT-3 | - | - | - | exit status 1: line 2 & more |\n", "| EXT-4 | - | - | - | kind: no judge |\n",
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("there is no %q in\n%s", line, text)
@@ -140,6 +140,31 @@ func TestReports(t *testing.T) {
 	}
 	if text := string(e.summary().markdown()); !strings.HasSuffix(text, "\nand 13 more.\n") {
 		t.Errorf("the end: %s", text[len(text)-100:])
+	}
+}
+
+// TestBrief checks what reports show of inputs and answers: one line, bounded.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		value any
+		want  string
+	}{
+		{nil, ""},
+		{map[string]any(nil), ""},
+		{"two\nlines\x1b[1m", "two lines [1m"},
+		{map[string]any{"question": "Capital of Peru?"}, "Capital of Peru?"},
+		{map[string]any{"n": json.Number("1.50")}, "n: 1.50"},
+		{map[string]any{"b": []any{"<", 1}, "a": "x"}, `a: x, b: ["<",1]`},
+		{json.RawMessage(`{"content": "Lima", "score": 1.0}`), "content: Lima, score: 1.0"},
+		{json.RawMessage(`"Lima"`), "Lima"},
+		{json.RawMessage(`true`), "true"},
+		{map[string]any{"a": strings.Repeat("x", 1<<20), "b": "y"}, "a: " + strings.Repeat("x", 36) + "…"},
+		{strings.Repeat("é", 5000), strings.Repeat("é", 39) + "…"},
+	} {
+		if got := brief(tt.value, 40); got != tt.want {
+			t.Errorf("%.60v: %q, want %q", tt.value, got, tt.want)
+		}
 	}
 }
 

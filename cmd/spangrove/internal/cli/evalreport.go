@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/spangrove/spangrove/pkg/client"
 	"github.com/spangrove/spangrove/pkg/experiment"
@@ -224,6 +227,80 @@ func withoutThreshold(explanation string, threshold metric.Threshold) string {
 	return explanation
 }
 
+// brief returns a value in one line that is so wide at most: a text as it is, also where it is all that an object has, the members of
+// other objects behind their names, and anything else as JSON.
+func brief(value any, width int) string {
+	if raw, ok := value.(json.RawMessage); ok {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		if d.Decode(&value) != nil {
+			return ""
+		}
+	}
+	members, ok := value.(map[string]any)
+	if !ok {
+		return shorten(clean(plainText(value)), width)
+	}
+	var line string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if uniseg.StringWidth(line) > width {
+			break
+		}
+		if line != "" {
+			line += ", "
+		}
+		if _, isText := members[name].(string); !isText || len(members) > 1 {
+			line += clean(name) + ": "
+		}
+		line += shorten(clean(plainText(members[name])), width)
+	}
+	return shorten(line, width)
+}
+
+// plainText returns the beginning of a text, or of the JSON of anything else: more than is shown, and quick to measure.
+func plainText(value any) string {
+	text, ok := value.(string)
+	if !ok && value != nil {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if e.Encode(value) == nil {
+			text = b.String()
+		}
+	}
+	const most = 4096 // bytes
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
+
+// How much of a datapoint is shown: in the name of a test, in a cell of a table, and in the text of a failure.
+const (
+	nameWidth    = 80
+	cellWidth    = 120
+	failureWidth = 500
+)
+
+// testName returns the name of a datapoint's test case: what goes in, for people, and the id, since several may have the same inputs.
+func testName(d experiment.DatapointResult) string {
+	if inputs := brief(d.Datapoint.Inputs, nameWidth); inputs != "" {
+		return inputs + " [" + d.ID + "]"
+	}
+	return d.ID
+}
+
+// details returns what went in and came out of a datapoint, a line each.
+func details(d experiment.DatapointResult) string {
+	var b strings.Builder
+	for _, part := range []struct {
+		name  string
+		value any
+	}{{"inputs", d.Datapoint.Inputs}, {"expected", d.Datapoint.GroundTruth}, {"answer", d.Outputs}} {
+		if text := brief(part.value, failureWidth); text != "" {
+			fmt.Fprintf(&b, "\n%s: %s", part.name, text)
+		}
+	}
+	return b.String()
+}
+
 // The elements of JUnit's files, as build servers read them.
 type (
 	junitSuites struct {
@@ -285,11 +362,16 @@ func (s *summary) junit() []byte {
 		Properties: []junitProperty{{"run_id", s.run}, {"dataset_id", s.result.DatasetID}, {"server", server}}}
 	for _, d := range s.result.Datapoints {
 		failures, broken := s.problems(d)
-		c := junitCase{Class: s.result.Name, Name: d.ID, Time: strconv.FormatFloat(d.Duration.Seconds(), 'f', 3, 64)}
+		c := junitCase{Class: s.result.Name, Name: testName(d), Time: strconv.FormatFloat(d.Duration.Seconds(), 'f', 3, 64)}
 		if c.Error = problem("error", broken); c.Error == nil {
 			c.Failure = problem("metric", failures)
 		} else if p := new(programError); errors.As(d.Err, &p) {
-			c.Error.Text += "\n" + p.complaint
+			c.Error.Text += "\n" + strings.TrimRight(p.complaint, "\n")
+		}
+		for _, p := range []*junitProblem{c.Error, c.Failure} {
+			if p != nil {
+				p.Text += details(d)
+			}
 		}
 		points.add(c)
 	}
@@ -364,11 +446,12 @@ func (s *summary) markdown() []byte {
 		}
 		if shown == 0 {
 			b.WriteString("\n")
-			line("datapoint", "what is wrong")
-			b.WriteString("|---|---|\n")
+			line("datapoint", "inputs", "expected", "answer", "what is wrong")
+			b.WriteString("|---|---|---|---|---|\n")
 		}
 		shown++
-		line(clean(d.ID), shorten(clean(strings.Join(append(broken, failures...), "; ")), 300))
+		line(clean(d.ID), cellText(brief(d.Datapoint.Inputs, cellWidth)), cellText(brief(d.Datapoint.GroundTruth, cellWidth)),
+			cellText(brief(d.Outputs, cellWidth)), shorten(clean(strings.Join(append(broken, failures...), "; ")), 300))
 	}
 	if more > 0 {
 		fmt.Fprintf(&b, "\nand %d more.\n", more)
