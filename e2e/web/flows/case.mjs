@@ -85,6 +85,7 @@ test("case: the datapoints of a run lead to its sessions, and an import gives th
   const p = await openFile("run.html");
   await p.page.waitForSelector("table");
   await soon.match(() => p.page.textContent("tr:has-text('EXT-a')"), /0\.25/);
+  assert.match(await p.page.textContent("tr:has-text('EXT-b')"), /EXT-b\s*(q: )?x/, "what went in is beside the id");
   if (shots) await p.page.screenshot({ path: join(shots, "case-run.png") });
   await p.flaws("the contents");
   await p.page.click("a:text-is('EXT-a')");

@@ -68,7 +68,7 @@ function Run({ name, status, result, file }: { name: string; status: string; res
           )}
           {datapoints.map((d) => (
             <tr key={d.session_id}>
-              <td>{file.trees.has(d.session_id) ? <a href={href(["session", d.session_id])}>{d.datapoint_id ?? d.session_id}</a> : d.datapoint_id ?? d.session_id}</td>
+              <td>{file.trees.has(d.session_id) ? <a href={href(["session", d.session_id])}>{d.datapoint_id ?? d.session_id}</a> : d.datapoint_id ?? d.session_id} <span class="faint ellipsis">{file.previews.get(d.session_id)?.input}</span></td>
               {metrics.map((m) => { const score = d.metrics.find((s) => s.name === m); return <td key={m} class={score && !score.passed ? "bad" : ""}>{shown(score?.value)}</td>; })}
               <td class={d.passed ? "good" : "bad"}>{d.passed ? "yes" : "no"}</td>
             </tr>
