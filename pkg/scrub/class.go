@@ -61,3 +61,22 @@ func oneDot(s string) bool { return strings.Count(s, ".") == 1 }
 func mixed(s string) bool {
 	return hasDigit(s) && strings.ToUpper(s) != s && strings.ToLower(s) != s
 }
+
+// random reports whether s looks random: it changes between letters and digits more often than words with numbers in them do,
+// such as production_database_2 and backup-2024-01-15. Nearly all random text of 16 letters and digits and more does.
+func random(s string) bool {
+	digits, changes, n := 0, 0, 0
+	for i := range len(s) {
+		if !is(s[i], isAlnum) {
+			continue
+		}
+		n++
+		if is(s[i], isDigit) {
+			digits++
+		}
+		if i > 0 && is(s[i-1], isAlnum) && is(s[i], isDigit) != is(s[i-1], isDigit) {
+			changes++
+		}
+	}
+	return n >= 16 && digits >= 2 && changes >= 2+n/20
+}

@@ -13,5 +13,6 @@
 // Work is linear in the size of the text: no rule goes back, and regular expressions are Go's.
 //
 // What it never does: it changes no number, but for a bare number whose key says that it is a payment card; it does not put
-// together a secret that is split over several strings; and it guesses nothing from how random a text looks.
+// together a secret that is split over several strings; and it takes no text for a secret only because it looks random, which is
+// asked beside a prefix, a scheme or a name.
 package scrub

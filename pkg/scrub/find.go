@@ -65,7 +65,7 @@ func (s *Scrubber) findInRuns(name, text string, hits []hit) []hit {
 
 // findTokens looks at the words of a run: all that begin after something that is no letter or digit.
 func (s *Scrubber) findTokens(name, text string, from, to int, hits []hit) []hit {
-	hits = s.findAfterScheme(text, from, to, hits)
+	hits = s.findAfterScheme(name, text, from, to, hits)
 	noJWT := 0 // none begins before
 	for p := from; p < to; {
 		switch c := text[p]; {

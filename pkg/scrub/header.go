@@ -18,7 +18,8 @@ func schemeBefore(text string, at int, scheme string) bool {
 }
 
 // findAfterScheme looks at a run as what follows Bearer or Basic in a header.
-func (s *Scrubber) findAfterScheme(text string, from, to int, hits []hit) []hit {
+// Behind a header's name anything but a word is a token; elsewhere, "bearer" may be any word, and what follows it has to look random.
+func (s *Scrubber) findAfterScheme(name, text string, from, to int, hits []hit) []hit {
 	start := from
 	bearer, basic := false, false
 	if from > 0 && (text[from-1] == ' ' || text[from-1] == '\t') {
@@ -44,12 +45,28 @@ func (s *Scrubber) findAfterScheme(text string, from, to int, hits []hit) []hit 
 	}
 	value = strings.TrimRight(value, ".")
 	switch {
-	case bearer && s.bearer >= 0 && len(value) >= 16 && (hasDigit(value) || innerUpper(value)):
+	case bearer && s.bearer >= 0 && len(value) >= 16 && (random(value) || (hasDigit(value) || innerUpper(value)) && afterAuthorization(name, text, start)):
 		return append(hits, hit{start, start + len(value), s.bearer})
 	case basic && s.credentials >= 0 && isUserAndPassword(value):
 		return append(hits, hit{start, start + len(value), s.credentials})
 	}
 	return hits
+}
+
+// afterAuthorization reports whether the scheme that ends before text[at:] follows the name of a header, such as Authorization: or
+// "proxy-authorization":, with nothing but signs between them.
+func afterAuthorization(name, text string, at int) bool {
+	before := text[max(0, at-near):at]
+	end := max(0, len(before)-len("bearer%20")) // or with spaces: of what is left of the scheme, only letters are skipped
+	for end < len(before) && !strings.EqualFold(before[end:min(len(before), end+len("bearer"))], "bearer") {
+		end++
+	}
+	before = strings.TrimRight(before[:end], " \t\"'`\\:=>,[{(")
+	if before == "" {
+		before = name
+	}
+	const header = "authorization"
+	return len(before) >= len(header) && strings.EqualFold(before[len(before)-len(header):], header)
 }
 
 // innerUpper reports whether s has lower-case letters, and an upper-case one within a word: words with hyphens have not.

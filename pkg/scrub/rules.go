@@ -66,16 +66,16 @@ var tokens = []token{
 	{"gitlab", "glsoat-", isURL, 20, unbounded, nil},
 	{"gitlab", "glimt-", isURL, 20, unbounded, nil},
 	{"gitlab", "glagent-", isURL, 20, unbounded, nil},
-	{"slack", "xoxb-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxp-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxa-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxr-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxs-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxo-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxe-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxe.xoxp-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xoxe.xoxb-", isURL, 10, unbounded, hasDigit},
-	{"slack", "xapp-", isURL, 20, unbounded, hasDigit},
+	{"slack", "xoxb-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxp-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxa-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxr-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxs-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxo-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxe-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxe.xoxp-", isURL, 10, unbounded, slackBody},
+	{"slack", "xoxe.xoxb-", isURL, 10, unbounded, slackBody},
+	{"slack", "xapp-", isURL, 20, unbounded, slackBody},
 	{"slack", "hooks.slack.com/services/", isPath, 20, unbounded, nil},
 	{"stripe", "sk_live_", isAlnum, 16, unbounded, nil},
 	{"stripe", "rk_live_", isAlnum, 16, unbounded, nil},
@@ -97,15 +97,27 @@ var tokens = []token{
 	{"sendgrid", "SG.", isDotted, 60, 80, oneDot},
 	{ruleTwilio, "SK", isHex, 32, 32, nil},
 	{"npm", "npm_", isAlnum, 36, 36, nil},
-	{"pypi", "pypi-", isURL, 50, unbounded, nil},
+	{"pypi", "pypi-AgE", isURL, 47, unbounded, nil}, // version 2, and a location
 	{"databricks", "dapi", isHex, 32, 32, nil},
 	{"digitalocean", "dop_v1_", isHex, 64, 64, nil},
 	{"shopify", "shpat_", isHex, 32, 32, nil},
 	{"vault", "hvs.", isURL, 24, unbounded, nil},
-	{"spangrove", "sg_", isURL, 32, 80, hasDigit},
+	{"spangrove", "sg_", isAlnum, 32, 32, random},
 	{"spangrove", "hh_ingst_", isURL, 40, unbounded, nil},
 	{"spangrove", "hh_fgdp_", isURL, 40, unbounded, nil},
 	{rulePrivateKey, "AGE-SECRET-KEY-1", isAlnum, 58, 58, isUpperOrDigit},
+}
+
+// slackBody reports whether s has what each token of Slack has: the number of a team or an application, or random text.
+func slackBody(s string) bool {
+	for i := 0; i < len(s); i++ {
+		n := span(s[i:], isDigit)
+		if n >= 8 {
+			return true
+		}
+		i += n
+	}
+	return random(s)
 }
 
 // otherRules are looked for by code of their own.

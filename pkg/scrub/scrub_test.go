@@ -182,6 +182,8 @@ func TestNames(t *testing.T) {
 		{"checksum", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"},
 		{"http.request.header.api-key", "0123456789abcdef0123456789abcdef", "[scrubbed:azure]"},
 		{"etag", "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"},
+		{"http.request.header.authorization", "Bearer internationalization2", "Bearer [scrubbed:bearer_token]"},
+		{"notes", "Bearer internationalization2", "Bearer internationalization2"},
 		{"card", "4111111111111111", "[scrubbed:payment_card]"},
 		{"order.id", "4111111111111111", "4111111111111111"},
 		{"user_id", "card 4111111111111111", "card [scrubbed:payment_card]"},
