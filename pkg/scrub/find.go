@@ -34,9 +34,8 @@ func (s *Scrubber) findInRuns(name, text string, hits []hit) []hit {
 	for i := min(stride-1, len(text)-1); i < len(text); i += stride {
 		c := text[i]
 		if !is(c, inRun) {
-			if c == ' ' && s.card >= 0 {
-				// Between two groups of a card's digits.
-				hits = s.findCard(name, text, i-1, hits)
+			if (c == ' ' || c >= 0x80) && s.card >= 0 {
+				hits = s.findCardAround(name, text, i, hits)
 			}
 			continue
 		}

@@ -39,7 +39,7 @@ const maxNesting = 1000
 func validJSON(text string) bool { return json.Valid([]byte(text)) }
 
 // mayHide reports whether JSON may hold secrets that are seen only once it is decoded: those with escaped slashes or
-// letters, cards as bare numbers, and matches of own patterns.
+// letters, cards with escapes between their digits, cards as bare numbers, and matches of own patterns.
 func (s *Scrubber) mayHide(text string) bool {
 	backslash := strings.IndexByte(text, '\\')
 	if backslash < 0 {
@@ -48,15 +48,19 @@ func (s *Scrubber) mayHide(text string) bool {
 	if len(s.own) > 0 || strings.Contains(text[backslash:], `\/`) {
 		return true
 	}
-	for rest := text[backslash:]; ; {
-		i := strings.Index(rest, `\u00`)
-		if i < 0 || i+4 >= len(rest) {
+	for rest := text[max(0, backslash-1):]; ; {
+		i := strings.Index(rest, `\u`)
+		if i < 0 || i+6 >= len(rest) {
 			return false
 		}
-		if c := rest[i+4]; '2' <= c && c <= '7' {
+		if strings.HasPrefix(rest[i+2:], "00") && '2' <= rest[i+4] && rest[i+4] <= '7' {
 			return true
 		}
-		rest = rest[i+4:]
+		// Between two groups of a card's digits.
+		if s.card >= 0 && i > 0 && is(rest[i-1], isDigit) && (is(rest[i+6], isDigit) || rest[i+6] == '\\' || rest[i+6] == ' ') {
+			return true
+		}
+		rest = rest[i+2:]
 	}
 }
 
@@ -67,6 +71,9 @@ type level struct {
 	placed map[string]int // keys that were scrubbed, and how often
 }
 
+// unnamed is the name of keys, and of what stands in JSON under none: a number alone is an id there rather than what a person wrote.
+const unnamed = "key"
+
 // walk scrubs the strings of valid JSON, keys included. name is the key under which it stands.
 func (s *Scrubber) walk(name, text string, n Counts, depth int) string {
 	var out []byte // nil as long as nothing has changed
@@ -75,6 +82,9 @@ func (s *Scrubber) walk(name, text string, n Counts, depth int) string {
 		out = append(out, text[done:from]...)
 		out = rawjson.AppendString(out, quoted)
 		done = to
+	}
+	if name == "" {
+		name = unnamed
 	}
 	levels := []level{{key: name}}
 	isKey := false
@@ -105,7 +115,7 @@ func (s *Scrubber) walk(name, text string, n Counts, depth int) string {
 			value := decode(text[i:end])
 			if isKey {
 				top.key = tail(value)
-				if scrubbed := s.text("", value, n, depth+1); scrubbed != value {
+				if scrubbed := s.text(unnamed, value, n, depth+1); scrubbed != value {
 					replace(i, end, top.unique(scrubbed))
 				}
 			} else if scrubbed := s.text(top.key, value, n, depth+1); scrubbed != value {
