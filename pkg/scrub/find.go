@@ -18,6 +18,7 @@ func (s *Scrubber) find(name, text string, hits []hit) []hit {
 	}
 	if s.privateKey >= 0 {
 		hits = s.findPrivateKeys(text, hits)
+		hits = s.findPuTTYKeys(text, hits)
 	}
 	if s.email >= 0 {
 		hits = s.findEmails(text, hits)
@@ -65,6 +66,9 @@ func (s *Scrubber) findInRuns(name, text string, hits []hit) []hit {
 // findTokens looks at the words of a run: all that begin after something that is no letter or digit.
 func (s *Scrubber) findTokens(name, text string, from, to int, hits []hit) []hit {
 	hits = s.findAfterScheme(name, text, from, to, hits)
+	if s.telegram >= 0 && from > 0 && text[from-1] == ':' {
+		hits = s.findTelegram(text, from, to, hits)
+	}
 	noJWT := 0 // none begins before
 	for p := from; p < to; {
 		switch c := text[p]; {
@@ -102,6 +106,19 @@ func (s *Scrubber) findTokens(name, text string, from, to int, hits []hit) []hit
 	return s.findNamed(name, text, from, to, hits)
 }
 
+// findTelegram looks at a run behind a colon as the second part of a bot's token: the bot's number, a colon, and 35 bytes.
+func (s *Scrubber) findTelegram(text string, from, to int, hits []hit) []hit {
+	begin := from - 1
+	for begin > 0 && is(text[begin-1], isDigit) && from-begin <= 11 {
+		begin--
+	}
+	n := span(text[from:to], isURL)
+	if digits := from - 1 - begin; digits < 8 || digits > 10 || n != 35 || !random(text[from:from+n]) {
+		return hits
+	}
+	return append(hits, hit{begin, from + n, s.telegram})
+}
+
 // escapeEnd returns the end of the escape, of JSON or of a programming language, that begins at the backslashes at p.
 func escapeEnd(text string, p, to int) int {
 	for p < to && text[p] == '\\' {
@@ -125,7 +142,7 @@ func escapeEnd(text string, p, to int) int {
 func (s *Scrubber) token(text string, p, to int, noJWT *int) (hit, bool) {
 	for _, i := range s.byFirst[text[p]] {
 		t := &s.tokens[i]
-		if !strings.HasPrefix(text[p:], t.prefix) {
+		if !strings.HasPrefix(text[p:], t.prefix) || s.common[i] && p > 0 && joins(text[p-1]) {
 			continue
 		}
 		body := text[p+len(t.prefix):]

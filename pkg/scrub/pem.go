@@ -38,6 +38,36 @@ func (s *Scrubber) findPrivateKeys(text string, hits []hit) []hit {
 	}
 }
 
+// findPuTTYKeys looks for private keys in the format of PuTTY: lines with names, those of the key, and a checksum of it.
+func (s *Scrubber) findPuTTYKeys(text string, hits []hit) []hit {
+	const header, body = "PuTTY-User-Key-File-", "Private-Lines: "
+	for at := 0; ; {
+		begin := strings.Index(text[at:], header)
+		if begin < 0 {
+			return hits
+		}
+		begin += at
+		at = begin + len(header)
+		most := min(len(text), begin+maxPEM)
+		i := strings.Index(text[at:most], body)
+		if i < 0 {
+			continue
+		}
+		at += i + len(body)
+		at += span(text[at:most], isDigit)
+		to := keyLinesEnd(text, at, most)
+		for _, checksum := range []string{"Private-MAC: ", "Private-Hash: "} {
+			if i := strings.Index(text[at:most], checksum); i >= 0 {
+				to = at + i + len(checksum)
+				to += span(text[to:most], isHex)
+				break
+			}
+		}
+		hits = append(hits, hit{begin, to, s.privateKey})
+		at = to
+	}
+}
+
 // pemBodyEnd returns the end of the private key whose body begins at from: after its last line, or where what can be a key
 // ends.
 func pemBodyEnd(text string, from, most int) int {
@@ -47,7 +77,11 @@ func pemBodyEnd(text string, from, most int) int {
 			return from + i + len(pemEnd) + j + len("-----")
 		}
 	}
-	// It was cut off: its lines are words of base64, which end where ordinary ones begin.
+	return keyLinesEnd(text, from, most) // it was cut off
+}
+
+// keyLinesEnd returns the end of the lines of a private key that begin at from: words of base64, which end where ordinary ones begin.
+func keyLinesEnd(text string, from, most int) int {
 	to := from
 	for at := from; at < most; {
 		switch {

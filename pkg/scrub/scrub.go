@@ -26,10 +26,11 @@ type Scrubber struct {
 	byFirst [256][]int
 	tokens  []token // those that are on; byFirst has their places, by their first byte
 	ruleOf  []int   // the rule of each of tokens
+	common  []bool  // whether the prefix of each of tokens is one of commonPrefixes
 	own     []pattern
 
 	jwt, bearer, credentials, privateKey, card, email int // rules, -1 if off
-	aws, azure, mistral, cohere, twilio               int
+	aws, azure, mistral, cohere, twilio, telegram     int
 }
 
 type pattern struct {
@@ -56,11 +57,13 @@ func New(selection []string, patterns []Pattern) (*Scrubber, error) {
 			s.byFirst[t.prefix[0]] = append(s.byFirst[t.prefix[0]], len(s.tokens))
 			s.tokens = append(s.tokens, t)
 			s.ruleOf = append(s.ruleOf, s.rule(t.rule))
+			s.common = append(s.common, slices.Contains(commonPrefixes, t.prefix))
 		}
 	}
 	s.jwt, s.bearer, s.credentials = s.rule(ruleJWT), s.rule(ruleBearer), s.rule(ruleCredentials)
 	s.privateKey, s.card, s.email = s.rule(rulePrivateKey), s.rule(ruleCard), s.rule(ruleEmail)
 	s.aws, s.azure, s.mistral, s.cohere, s.twilio = s.rule(ruleAWSSecret), s.rule(ruleAzure), s.rule(ruleMistral), s.rule(ruleCohere), s.rule(ruleTwilio)
+	s.telegram = s.rule(ruleTelegram)
 	if len(patterns) > maxPatterns {
 		return nil, fmt.Errorf("patterns: at most %d, not %d", maxPatterns, len(patterns))
 	}
