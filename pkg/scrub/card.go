@@ -322,7 +322,7 @@ var cardLetters = []string{"cartão", "карт", "カード", "卡", "카드"}
 
 // textNames end the names of texts that people and models write, in which a number may be all that there is: an answer to the question for the card.
 var textNames = map[string]bool{
-	"content": true, "text": true, "message": true, "body": true, "input": true, "inputs": true, "output": true, "outputs": true, "value": true,
+	"content": true, "text": true, "message": true, "body": true, "input": true, "inputs": true, "output": true, "outputs": true,
 	"prompt": true, "completion": true, "question": true, "query": true, "answer": true, "response": true, "reply": true, "number": true,
 }
 
@@ -355,6 +355,9 @@ func cardContext(name, text string, from, to int) bool {
 	words := wordsOf(name)
 	for len(words) > 0 && all(words[len(words)-1], isDigit) { // the place in a list
 		words = words[:len(words)-1]
+	}
+	if n := len(words); n > 1 && words[n-1] == "value" { // input.value
+		words = words[:n-1]
 	}
 	return len(words) == 0 || textNames[words[len(words)-1]]
 }

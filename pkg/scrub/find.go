@@ -65,6 +65,7 @@ func (s *Scrubber) findInRuns(name, text string, hits []hit) []hit {
 
 // findTokens looks at the words of a run: all that begin after something that is no letter or digit.
 func (s *Scrubber) findTokens(name, text string, from, to int, hits []hit) []hit {
+	first := len(hits)
 	hits = s.findAfterScheme(name, text, from, to, hits)
 	if s.telegram >= 0 && from > 0 && text[from-1] == ':' {
 		hits = s.findTelegram(text, from, to, hits)
@@ -97,13 +98,16 @@ func (s *Scrubber) findTokens(name, text string, from, to int, hits []hit) []hit
 			p++
 		}
 	}
-	if to-from < shortestNamed {
-		return hits
+	if to-from >= shortestNamed {
+		if s.azure >= 0 {
+			hits = s.findAzureClient(text, from, to, hits)
+		}
+		hits = s.findNamed(name, text, from, to, hits)
 	}
-	if s.azure >= 0 {
-		hits = s.findAzureClient(text, from, to, hits)
+	if s.apiKey >= 0 && to-from >= minVariable {
+		hits = s.findAPIKeys(name, text, from, to, hits, first)
 	}
-	return s.findNamed(name, text, from, to, hits)
+	return hits
 }
 
 // findTelegram looks at a run behind a colon as the second part of a bot's token: the bot's number, a colon, and 35 bytes.

@@ -61,7 +61,7 @@ func (s *Scrubber) named(name, text string, from, end, n, pad int) int {
 		hint := hintOf(name, text, from)
 		switch {
 		case s.azure >= 0 && all(value, isHex) && (strings.Contains(hint, "azure") && strings.Contains(hint, "key") ||
-			strings.Contains(hint, "subscriptionkey") || strings.HasSuffix(hint, "apikey")):
+			strings.Contains(hint, "subscriptionkey") || strings.HasSuffix(hint, "apikey") && followsAPIKey(name, text, from)):
 			return s.azure
 		case s.twilio >= 0 && all(value, isHex) && (strings.Contains(hint, "twilio") || strings.HasSuffix(hint, "authtoken")):
 			return s.twilio
@@ -88,7 +88,7 @@ func (s *Scrubber) named(name, text string, from, end, n, pad int) int {
 		if n == 43 {
 			want = 1
 		}
-		if s.azure < 0 || pad != want || !mixed(value) {
+		if s.azure < 0 || pad != want || !mixed(value) || strings.HasSuffix(text[:from], "h1:") { // of go.sum
 			return -1
 		}
 		hint := hintOf(name, text, from)

@@ -40,25 +40,32 @@ func (s *Scrubber) findPrivateKeys(text string, hits []hit) []hit {
 
 // findPuTTYKeys looks for private keys in the format of PuTTY: lines with names, those of the key, and a checksum of it.
 func (s *Scrubber) findPuTTYKeys(text string, hits []hit) []hit {
-	const header, body = "PuTTY-User-Key-File-", "Private-Lines: "
-	for at := 0; ; {
+	const header, lines = "PuTTY-User-Key-File-", "Private-Lines: "
+	const far = 200 // the checksum from the last line that is surely of the key
+	for at, next := 0, 0; ; {
 		begin := strings.Index(text[at:], header)
 		if begin < 0 {
 			return hits
 		}
 		begin += at
 		at = begin + len(header)
-		most := min(len(text), begin+maxPEM)
-		i := strings.Index(text[at:most], body)
-		if i < 0 {
+		if next < at {
+			i := strings.Index(text[at:], lines)
+			if i < 0 {
+				return hits
+			}
+			next = at + i
+		}
+		if next-begin > maxPEM {
 			continue
 		}
-		at += i + len(body)
-		at += span(text[at:most], isDigit)
-		to := keyLinesEnd(text, at, most)
+		most := min(len(text), next+maxPEM)
+		from := next + len(lines)
+		from += span(text[from:], isDigit)
+		to := keyLinesEnd(text, from, most)
 		for _, checksum := range []string{"Private-MAC: ", "Private-Hash: "} {
-			if i := strings.Index(text[at:most], checksum); i >= 0 {
-				to = at + i + len(checksum)
+			if i := strings.Index(text[to:min(most, to+far)], checksum); i >= 0 {
+				to += i + len(checksum)
 				to += span(text[to:most], isHex)
 				break
 			}

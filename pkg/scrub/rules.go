@@ -15,6 +15,7 @@ const (
 	ruleTwilio      = "twilio"
 	ruleTelegram    = "telegram"
 	ruleDiscord     = "discord"
+	ruleAPIKey      = "api_key"
 	ruleJWT         = "jwt"
 	ruleBearer      = "bearer_token"
 	ruleCredentials = "url_credentials"
@@ -205,7 +206,7 @@ func slackBody(s string) bool {
 
 // otherRules are looked for by code of their own.
 var otherRules = []string{
-	ruleAWSSecret, ruleAzure, ruleMistral, ruleCohere, ruleTwilio, ruleTelegram, ruleJWT, ruleBearer, ruleCredentials, rulePrivateKey, ruleCard, ruleEmail,
+	ruleAWSSecret, ruleAzure, ruleMistral, ruleCohere, ruleTwilio, ruleTelegram, ruleAPIKey, ruleJWT, ruleBearer, ruleCredentials, rulePrivateKey, ruleCard, ruleEmail,
 }
 
 // Rules returns the names of all rules, in order.
