@@ -65,6 +65,10 @@ func (s *Scrubber) findCardsWithin(name, text string, from, to int, hits []hit) 
 			continue
 		}
 		n := span(text[i:to], isDigit)
+		if !beginsCard(text[i]) {
+			i += n
+			continue
+		}
 		if n >= minCardDigits && n <= maxCardDigits {
 			hits = s.cardsIn(name, text, i, i+n, hits)
 		} else if n == 4 && i+5 < to && text[i+n] == '-' {
@@ -160,6 +164,9 @@ func (s *Scrubber) cardsIn(name, text string, from, to int, hits []hit) []hit {
 	}
 	for g := 0; g < len(groups); g++ {
 		one := groups[g]
+		if !beginsCard(text[one.from]) {
+			continue
+		}
 		if n := one.to - one.from; n >= minCardDigits && n <= maxCardDigits {
 			if standsAlone(text, one.from, one.to) && isCard(text[one.from:one.to]) &&
 				!namesNumber(name, text, one.from) && !isMeasure(text[one.to:]) && cardContext(name, text, one.from, one.to) {
@@ -212,6 +219,9 @@ func standsAlone(text string, from, to int) bool {
 	}
 	return c != '_' && !(c == '.' && from > 1 && is(text[from-2], isDigit))
 }
+
+// beginsCard reports whether any issuer's numbers begin with a digit.
+func beginsCard(digit byte) bool { return '2' <= digit && digit <= '6' || digit == '8' }
 
 // isCard reports whether digits are the number of a payment card: the beginning and length of an issuer's, and Luhn's sum.
 func isCard(digits string) bool {
