@@ -71,7 +71,7 @@ func (s *Scrubber) findCardsWithin(name, text string, from, to int, hits []hit) 
 		}
 		if n >= minCardDigits && n <= maxCardDigits {
 			hits = s.cardsIn(name, text, i, i+n, hits)
-		} else if n == 4 && i+5 < to && text[i+n] == '-' {
+		} else if n == 4 && i+5 < to && (text[i+n] == '-' || text[i+n] == '\\') {
 			before := len(hits)
 			if hits = s.findCard(name, text, i, hits); len(hits) > before {
 				n = max(n, hits[len(hits)-1].to-i)
@@ -96,6 +96,9 @@ func gapAt(text string, at int) int {
 	switch c := text[at]; {
 	case c == '-':
 		return 1
+	case c == '\\':
+		n, _ := escapedGap(text[at:])
+		return n
 	case c != ' ' && c < 0x80:
 		return 0
 	}
@@ -114,6 +117,22 @@ func gapAt(text string, at int) int {
 		}
 	}
 	return n
+}
+
+// escapedGap returns the length of the escape of JSON that s begins with, if it is that of a space or a hyphen of Unicode, and whether of a hyphen.
+// Programs write them so in JSON that is all ASCII; they are seen where it was cut off.
+func escapedGap(s string) (n int, hyphen bool) {
+	const length = len(`\u00a0`)
+	if len(s) < length || s[1] != 'u' {
+		return 0, false
+	}
+	switch strings.ToLower(s[2:length]) {
+	case "00a0", "2007", "2009", "202f":
+		return length, false
+	case "2010", "2011", "2012", "2013":
+		return length, true
+	}
+	return 0, false
 }
 
 // gapBefore is gapAt for the gap that may end before text[at:].
@@ -158,7 +177,9 @@ func (s *Scrubber) cardsIn(name, text string, from, to int, hits []hit) []hit {
 		groups = append(groups, group{i, i + n, hyphen})
 		if i += n; i < to {
 			gap := gapAt(text, i)
-			hyphen = text[i] == '-' || text[i] >= 0x80 && slices.Contains(hyphens, text[i:i+gap])
+			if hyphen = text[i] == '-' || text[i] >= 0x80 && slices.Contains(hyphens, text[i:i+gap]); text[i] == '\\' {
+				_, hyphen = escapedGap(text[i:])
+			}
 			i += gap
 		}
 	}

@@ -204,6 +204,8 @@ func TestNames(t *testing.T) {
 		{"", `{"content":"4111111111111111","tweet":"4111111111111111"}`, `{"content":"[scrubbed:payment_card]","tweet":"4111111111111111"}`},
 		{"", `["4111\u00a01111\u00a01111\u00a01111"]`, `["[scrubbed:payment_card]"]`},
 		{"", `["4111\u20111111\u20111111\u20111111", "caf\u00e9 1\u20132"]`, `["[scrubbed:payment_card]", "caf\u00e9 1\u20132"]`},
+		{"", `{"text":"4111\u00a01111\u00A01111\u00a01111 or 3782\u2011822463\u201110005 or 4111\u00e91111", "cut`,
+			`{"text":"[scrubbed:payment_card] or [scrubbed:payment_card] or 4111\u00e91111", "cut`},
 		{"order.id", "4111111111111111", "4111111111111111"},
 		{"user_id", "card 4111111111111111", "card [scrubbed:payment_card]"},
 		{"", `{"config":{"aws_secret_access_key":"wJalrXUtnFEMI\/K7MDENG\/bPxRfiCYEXAMPLEKEY"}}`, `{"config":{"aws_secret_access_key":"[scrubbed:aws_secret_key]"}}`},
