@@ -61,8 +61,8 @@ func overlaps(hits []hit, h hit) bool {
 	return false
 }
 
-// nameBefore returns the end of the name of the value that begins at text[at:], if a colon or an equals sign is between them, and else no more than
-// quotes and the like; 0 if that is the beginning of the text. A scheme after the name of a header, as in Authorization: Token …, is passed over.
+// nameBefore returns the end of the name of the value that begins at text[at:], if a colon, an equals sign or the like is between them, and else no more than
+// quotes and brackets; 0 if that is the beginning of the text. A scheme after the name of a header, as in Authorization: Token …, is passed over.
 func nameBefore(text string, at int) (end int, ok bool) {
 	if at < 2 || text[at-1] != ' ' || !is(text[at-2], isAlnum) {
 		return signBefore(text, at)
@@ -87,7 +87,12 @@ func signBefore(text string, at int) (end int, ok bool) {
 		switch text[end-1] {
 		case '\\':
 			continue
-		case ':', '=':
+		case ':', '=', '|': // the last in a table
+			ok = true
+		case ',': // of two strings
+			if end < 2 || text[end-2] != '"' && text[end-2] != '\'' {
+				return end, ok
+			}
 			ok = true
 		case ' ', '\t', '"', '\'', '`', '>', '[', ']', ')':
 		default:
@@ -173,8 +178,14 @@ func isUUID(s string) bool {
 	return true
 }
 
-// nameAt returns the name that ends at text[:end], of two words if they have a space between them, such as API key.
+// nameAt returns the name that ends at text[:end], of two words if they have a space between them, such as API key. A type after it is passed over.
 func nameAt(text string, end int) string {
+	for _, kind := range []string{" str", " string"} {
+		if strings.HasSuffix(text[:end], kind) {
+			end = len(strings.TrimRight(text[:end-len(kind)], ":"))
+			break
+		}
+	}
 	start := end
 	for start > 0 && end-start < near && is(text[start-1], isDotted) {
 		start--

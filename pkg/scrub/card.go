@@ -374,12 +374,16 @@ func cardContext(name, text string, from, to int) bool {
 			}
 		}
 	}
-	if isExpiry(strings.TrimLeft(after, " ,;|")) {
+	after = strings.TrimLeft(after, " ,;|")
+	if len(after) > 3 && strings.EqualFold(after[:3], "exp") { // exp 12/29, Exp. Date: 12/29
+		after = after[min(len(after), 3+max(0, strings.IndexAny(after[3:min(len(after), 20)], "0123456789"))):]
+	}
+	if isExpiry(after) {
 		return true
 	}
 	if strings.TrimSpace(text[:from]) != "" || strings.Trim(text[to:], " .\t\r\n") != "" {
 		var ok bool
-		if name, ok = memberName(before, after); !ok {
+		if name, ok = memberName(before, text[to:min(len(text), to+far)]); !ok {
 			return false
 		}
 	}

@@ -11,7 +11,7 @@ const near = 64
 // findNamed looks in a run for secrets that have no prefix of their own: by their length and the name before them, and
 // those of Azure that carry a mark in their middle.
 func (s *Scrubber) findNamed(name, text string, from, to int, hits []hit) []hit {
-	if s.aws < 0 && s.azure < 0 && s.mistral < 0 && s.cohere < 0 && s.twilio < 0 {
+	if s.aws < 0 && s.azure < 0 && s.mistral < 0 && s.cohere < 0 && s.twilio < 0 && s.wandb < 0 {
 		return hits
 	}
 	for from < to {
@@ -69,6 +69,11 @@ func (s *Scrubber) named(name, text string, from, end, n, pad int) int {
 			return s.mistral
 		}
 	case 40:
+		if s.wandb >= 0 && all(value, isHex) {
+			if hint := hintOf(name, text, from); strings.Contains(hint, "wandb") && (strings.HasSuffix(hint, "wandb") || strings.HasSuffix(hint, "key") || strings.HasSuffix(hint, "password")) {
+				return s.wandb
+			}
+		}
 		if !mixed(value) {
 			return -1
 		}

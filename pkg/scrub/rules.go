@@ -15,6 +15,7 @@ const (
 	ruleTwilio      = "twilio"
 	ruleTelegram    = "telegram"
 	ruleDiscord     = "discord"
+	ruleWandB       = "wandb"
 	ruleAPIKey      = "api_key"
 	ruleJWT         = "jwt"
 	ruleBearer      = "bearer_token"
@@ -112,7 +113,7 @@ var tokens = []token{
 	{"jina", "jina_", isURL, 50, 80, random},
 	{"firecrawl", "fc-", isHex, 32, 32, nil},
 	{"braintrust", "bt-st-", isAlnum, 30, 100, random}, // its older keys are like those of openai
-	{"wandb", "wandb_v1_", isURL, 40, 120, random},
+	{ruleWandB, "wandb_v1_", isURL, 40, 120, random},
 	{"sendgrid", "SG.", isDotted, 60, 80, oneDot},
 	{ruleTwilio, "SK", isHex, 32, 32, nil},
 	{"npm", "npm_", isAlnum, 36, 36, nil},

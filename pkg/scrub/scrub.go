@@ -31,7 +31,7 @@ type Scrubber struct {
 
 	jwt, bearer, credentials, privateKey, card, email int // rules, -1 if off
 	aws, azure, mistral, cohere, twilio, telegram     int
-	apiKey                                            int
+	apiKey, wandb                                     int
 }
 
 type pattern struct {
@@ -64,7 +64,7 @@ func New(selection []string, patterns []Pattern) (*Scrubber, error) {
 	s.jwt, s.bearer, s.credentials = s.rule(ruleJWT), s.rule(ruleBearer), s.rule(ruleCredentials)
 	s.privateKey, s.card, s.email = s.rule(rulePrivateKey), s.rule(ruleCard), s.rule(ruleEmail)
 	s.aws, s.azure, s.mistral, s.cohere, s.twilio = s.rule(ruleAWSSecret), s.rule(ruleAzure), s.rule(ruleMistral), s.rule(ruleCohere), s.rule(ruleTwilio)
-	s.telegram, s.apiKey = s.rule(ruleTelegram), s.rule(ruleAPIKey)
+	s.telegram, s.apiKey, s.wandb = s.rule(ruleTelegram), s.rule(ruleAPIKey), s.rule(ruleWandB)
 	if len(patterns) > maxPatterns {
 		return nil, fmt.Errorf("patterns: at most %d, not %d", maxPatterns, len(patterns))
 	}
