@@ -4,8 +4,8 @@
 //	go run ./internal/bundle -check   # reports whether dist is what the sources give
 //	go run ./internal/bundle -models FILE   # writes src/model as one module, for tests under Node.js
 //
-// What a page imports by import() is a file of its own, which is loaded when that page is opened; chunk files hold what several of them
-// share. Third-party modules have files of their own, too: lib.js is loaded by the first page, the others by the views that need
+// What the first page needs is one file, which app.js loads. What a page imports by import() is a file of its own, which is loaded when that
+// page is opened; other chunk files hold what several of those share. Third-party modules have files of their own, too: lib.js is loaded by the first page, the others by the views that need
 // them. All of it is minified, which takes an eighth of the weight away; what is read is src.
 //
 // Beside each file that the server sends is its form compressed with Brotli (NAME.br) at the level that takes seconds, where that is
@@ -22,7 +22,9 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -104,6 +106,7 @@ func build(dir string) (map[string][]byte, error) {
 		AssetNames:          "[name]",
 		JSX:                 api.JSXAutomatic,
 		JSXImportSource:     "preact",
+		Inject:              []string{"main.tsx"}, // all modules import it, so that esbuild does not cut what it needs into a file for each set of pages
 		Plugins:             []api.Plugin{shared()},
 		TsconfigRaw:         "{}",
 	}
@@ -113,7 +116,7 @@ func build(dir string) (map[string][]byte, error) {
 	}
 	// A worker is one file, which shares none with the pages.
 	beside := application
-	beside.Splitting, beside.EntryPointsAdvanced = false, nil
+	beside.Splitting, beside.Inject, beside.EntryPointsAdvanced = false, nil, nil
 	for _, w := range workers {
 		name := strings.TrimSuffix(filepath.Base(w), ".ts")
 		beside.EntryPointsAdvanced = append(beside.EntryPointsAdvanced, api.EntryPoint{InputPath: w, OutputPath: name})
@@ -123,7 +126,7 @@ func build(dir string) (map[string][]byte, error) {
 	}
 	// The page of a case file is one script and one style sheet with its fonts, which load nothing.
 	alone := application
-	alone.Splitting, alone.Metafile, alone.Plugins = false, false, []api.Plugin{vendored(src)}
+	alone.Splitting, alone.Metafile, alone.Inject, alone.Plugins = false, false, nil, []api.Plugin{vendored(src)}
 	alone.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "case.tsx", OutputPath: "case"}, {InputPath: "css/case.css", OutputPath: "case"}}
 	alone.Loader = map[string]api.Loader{".woff2": api.LoaderDataURL}
 	if _, err := bundle(files, alone); err != nil {
@@ -155,7 +158,42 @@ func build(dir string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files["index.html"] = bytes.Replace(files["index.html"], []byte("{preload}"), []byte(preloads), 1)
-	return files, nil
+	return shorten(files), nil
+}
+
+// hashed matches the names that esbuild gives to chunks and to the files of pages.
+var hashed = regexp.MustCompile(`^(\w+-)([A-Z0-9]{8})(\.js)$`)
+
+// shorten gives files that have a hash in their name shorter names: no compression takes hashes away, and each file names many others.
+// Four characters tell what a page of another version of the server asks for from what this one has.
+func shorten(files map[string][]byte) map[string][]byte {
+	short := map[string]string{} // by the long name
+	taken := map[string]bool{}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		parts := hashed.FindStringSubmatch(name)
+		if parts == nil {
+			continue
+		}
+		to := ""
+		for n := 4; to == "" || taken[to]; n++ {
+			to = strings.TrimPrefix(parts[1], "chunk-") + parts[2][:n] + parts[3]
+		}
+		short[name], taken[to] = to, true
+		pairs = append(pairs, name, to)
+	}
+	replacer := strings.NewReplacer(pairs...)
+	out := map[string][]byte{}
+	for name, contents := range files {
+		if path.Ext(name) == ".js" || path.Ext(name) == ".html" {
+			contents = []byte(replacer.Replace(string(contents)))
+		}
+		if to, ok := short[name]; ok {
+			name = to
+		}
+		out[name] = contents
+	}
+	return out
 }
 
 // compress adds the compressed forms of the files that are sent as they are: not of the document, which the server completes, nor of the

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +48,43 @@ func TestBuildIsReproducible(t *testing.T) {
 // firstPage reports whether the first page loads a file; others are loaded by what needs them.
 func firstPage(index []byte, name string) bool {
 	return bytes.Contains(index, []byte("/"+name+`"`)) || slices.Contains([]string{"index.html", "geist-mono-latin-400-normal.woff2"}, name)
+}
+
+// What the first page needs of the sources is one file beside the libraries: files for each set of pages that share something compress worse.
+func TestFirstPageIsOneFile(t *testing.T) {
+	t.Parallel()
+	files, err := build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := regexp.MustCompile(`modulepreload" href="ui/\{hash\}/([^"]+)"`).FindAllSubmatch(files["index.html"], -1)
+	var chunks []string
+	for _, m := range loaded {
+		if name := string(m[1]); name != "lib.js" {
+			chunks = append(chunks, name)
+		}
+	}
+	if len(chunks) != 1 || files[chunks[0]] == nil {
+		t.Errorf("the first page loads %q beside lib.js, want one file that is there", chunks)
+	}
+	if len(files["app.js"]) > 100 {
+		t.Errorf("app.js has %d bytes, want one import", len(files["app.js"]))
+	}
+}
+
+// Hashes in names are cut to four characters, and to more where two files would have one name.
+func TestShorten(t *testing.T) {
+	t.Parallel()
+	got := shorten(map[string][]byte{
+		"app.js": []byte(`import"./chunk-ABCDEFGH.js";import("./page-ABCDEFGH.js")`), "app.css": []byte("chunk-ABCDEFGH.js"), "chunk-ABCDEFGH.js": nil, "chunk-ABCDXYZ2.js": nil, "page-ABCDEFGH.js": nil,
+	})
+	want := []string{"ABCD.js", "ABCDX.js", "app.css", "app.js", "page-ABCD.js"}
+	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
+		t.Errorf("files %q, want %q", names, want)
+	}
+	if js := string(got["app.js"]); js != `import"./ABCD.js";import("./page-ABCD.js")` {
+		t.Errorf("app.js is %s", js)
+	}
 }
 
 // The pages stay light: bounds are in bytes as they are sent, compressed.
