@@ -921,6 +921,14 @@ test("a prompt is read from an event and a configuration, and written as a reque
   assert.deepEqual(JSON.parse(playground.fromConfiguration({ provider: "openai", parameters: kept }).tools), JSON.parse(variant.tools).map((t) => ({ ...t, function: { name: "weather", parameters: { type: "object" } } })));
   assert.throws(() => playground.requestOf({ ...variant, settings: { temperature: "warm" } }, {}), /temperature: warm is not a number/);
   assert.throws(() => playground.requestOf({ ...variant, tools: "[" }, {}), /tools: /);
+  // What says nothing is not sent, but for what a tool returned.
+  const empty = playground.emptyVariant();
+  empty.messages[1].text = "{{question}}";
+  assert.deepEqual(playground.requestOf(empty, { question: "Why?" }).messages, [{ role: "user", content: "Why?" }]);
+  assert.deepEqual(playground.requestOf({ ...empty, messages: [{ role: "tool", text: "", callId: "c1" }] }, {}).messages, [{ role: "tool", content: "", tool_call_id: "c1" }]);
+  assert.equal(playground.lackOf(empty), "");
+  assert.equal(playground.lackOf(playground.emptyVariant()), "no message has a text");
+  assert.match(playground.lackOf({ ...empty, settings: { temperature: "warm" } }), /temperature: warm is not a number/);
 });
 
 test("variables are filled from datapoints, and nothing that is no variable is touched", () => {

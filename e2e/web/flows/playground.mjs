@@ -126,6 +126,35 @@ test("two variants run over chosen datapoints make two experiments", async () =>
   await p.close();
 });
 
+test("what says nothing is not sent, and what is missing is said before anything is made", async () => {
+  const { result } = await send("POST", "/v1/datasets", { name: "rivers" });
+  await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: ["Portugal", "Norway"].map((country) => ({ country })), mapping: { inputs: ["country"], ground_truth: [], history: [] } });
+  const p = await open();
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.click("button:has-text('Run over a dataset')");
+  await soon.match(() => p.page.textContent("dialog form"), /Variant A cannot be asked: no message has a text\..*Missing: a dataset\./s);
+  await p.page.selectOption("dialog select", { label: "rivers (2)" });
+  await p.page.waitForSelector("dialog button:has-text('Run 2 questions')");
+  assert.ok(await p.page.isDisabled("dialog button[type=submit]"));
+  await p.page.click("dialog button:text-is('None')");
+  await soon.equal(() => p.page.textContent("dialog button[type=submit]"), "Run");
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: a datapoint\./);
+  await p.flaws("what is missing");
+  await p.page.click("dialog button:text-is('Cancel')");
+  await p.page.click("[aria-label='Run A']");
+  await p.page.waitForSelector("[role=alert]:has-text('Nothing was asked: no message has a text.')");
+  await p.page.locator(".prompt-text").nth(1).fill("What is the capital of {{country}}?"); // the first, of the system, stays empty
+  await p.page.click("button:has-text('Run over a dataset')");
+  await p.page.selectOption("dialog select", { label: "rivers (2)" });
+  await p.page.click("dialog button:has-text('Run 2 questions')");
+  await p.page.waitForFunction(() => document.querySelectorAll(".experiment a").length === 1, null, { timeout: 20_000 });
+  await soon.match(() => p.page.textContent(".experiment"), /completed: 2 of 2/);
+  assert.ok(!(await p.page.textContent(".experiment")).includes("failed"));
+  await p.check("what is missing");
+  await p.close();
+});
+
 test("a configuration: saved from the playground, changed, compared, brought back, deployed", async () => {
   const p = await open();
   await p.go("playground", ".prompt-text");

@@ -124,10 +124,11 @@ export function requestOf(v: Variant, values: Record<string, string>): Dict {
   const { reasoning_effort: effort, stop, tool_choice: choice, response_format: format } = v.settings;
   if (effort) parameters.reasoning_effort = effort;
   if (stop) parameters.stop = stop.startsWith("[") ? json("stop", stop) : [stop];
-  const messages = v.messages.map((m) => {
+  const messages = v.messages.flatMap((m) => {
     const t = fill(m.text, values);
+    if (!t && !m.images?.length && !m.calls?.length && !m.callId) return []; // it says nothing, and models refuse it
     const content = m.images?.length ? [...(t ? [{ type: "text", text: t }] : []), ...m.images.map((url) => ({ type: "image_url", image_url: { url } }))] : t;
-    return { role: m.role, content: t || m.images?.length ? content : null, ...(m.calls?.length ? { tool_calls: m.calls } : {}), ...(m.callId ? { tool_call_id: m.callId } : {}) };
+    return { role: m.role, content: t || m.images?.length || !m.calls?.length ? content : null, ...(m.calls?.length ? { tool_calls: m.calls } : {}), ...(m.callId ? { tool_call_id: m.callId } : {}) };
   });
   return {
     ...(v.provider ? { provider: v.provider } : {}), ...(v.model ? { model: v.model } : {}), messages, parameters,
@@ -135,6 +136,15 @@ export function requestOf(v: Variant, values: Record<string, string>): Dict {
     ...(choice ? { tool_choice: choice.startsWith("{") ? json("tool_choice", choice) : choice } : {}),
     ...(format ? { response_format: format.startsWith("{") ? json("response_format", format) : { type: format } } : {}),
   };
+}
+
+/** Says why a variant cannot be asked as it was typed; "" if it can. */
+export function lackOf(v: Variant): string {
+  try {
+    return (requestOf(v, {}).messages as unknown[]).length > 0 ? "" : "no message has a text";
+  } catch (e) {
+    return (e as Error).message;
+  }
 }
 
 function json(what: string, typed: string): unknown {

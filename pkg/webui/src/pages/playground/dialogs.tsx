@@ -4,7 +4,7 @@ import { call } from "../../api/client.ts";
 import type { Configuration, CreateConfigurationAnswer, Datapoint, GetConfigurationAnswer, ListDatasetRowsAnswer, ListDatasetsAnswer } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
-import { parametersOf, valuesOf } from "../../model/playground.ts";
+import { lackOf, parametersOf, valuesOf } from "../../model/playground.ts";
 import { useLoaded } from "../../parts/common.tsx";
 import { readConfigurations } from "../build/list.tsx";
 import { draft, edit } from "./draft.ts";
@@ -70,8 +70,11 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
   const lacking = names.map((n) => [n, chosen.filter((d) => !Object.hasOwn(valuesOf([n], d), n)).length] as const).filter(([, n]) => n > 0);
   const flip = <T,>(set: ReadonlySet<T>, v: T) => { const next = new Set(set); if (!next.delete(v)) next.add(v); return next; };
   const going = experiments.value.some((e) => e.state === "running");
+  const questions = chosen.length * used.length;
+  const missing = [...(data.id ? (data.rows.length > 0 && chosen.length === 0 ? ["a datapoint"] : []) : ["a dataset"]), ...(used.length === 0 ? ["a variant"] : [])];
+  const lacks = used.map(({ letter, variant }) => [letter, lackOf(variant)] as const).filter(([, lack]) => lack);
   return (
-    <FormDialog title="Run over a dataset" action={`Run ${format.plural(chosen.length * used.length, "question")}`} ready={chosen.length > 0 && used.length > 0 && !going} onClose={onClose}
+    <FormDialog title="Run over a dataset" action={questions > 0 ? `Run ${format.plural(questions, "question")}` : "Run"} missing={missing} ready={questions > 0 && lacks.length === 0 && !going} onClose={onClose}
       onSubmit={async () => { void start(name.trim() || `${data.name} in the playground`, data.id, chosen, used, names); onClose(); }}>
       {data.select}
       {data.rows.length > 0 && (
@@ -84,6 +87,7 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
       )}
       {variants.length > 1 && <div class="inline">{variants.map((_, i) => <label key={i} class="check"><input type="checkbox" checked={!unused.has(i)} onChange={() => setUnused(flip(unused, i))} />{`Variant ${letters[i]}`}</label>)}</div>}
       <label>Name of the experiment<input class="input" maxLength={190} value={name} placeholder={data.name ? `${data.name} in the playground` : ""} onInput={(e) => setName(e.currentTarget.value)} /></label>
+      {lacks.map(([letter, lack]) => <p key={letter} class="bad" role="alert">{`Variant ${letter} cannot be asked: ${lack}.`}</p>)}
       {going && <p class="warn">Another one is running; wait for its end, or cancel it.</p>}
       <p class="secondary">Each variant makes an experiment, with a session for each datapoint. It goes on while this tab is open.</p>
     </FormDialog>

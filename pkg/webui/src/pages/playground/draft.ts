@@ -4,7 +4,7 @@ import { isAbort } from "../../api/client.ts";
 import { stream } from "../../api/stream.ts";
 import { readKept } from "../../app/kept.ts";
 import { messageOf } from "../../model/format.ts";
-import { addPiece, emptyVariant, requestOf, type Answer, type Variant } from "../../model/playground.ts";
+import { addPiece, emptyVariant, lackOf, requestOf, type Answer, type Variant } from "../../model/playground.ts";
 
 export interface Draft {
   from: string; // the address it was filled from; "" for none
@@ -74,7 +74,10 @@ export async function run(at: number): Promise<void> {
   const show = () => { frame = 0; if (!stop.signal.aborted) setAnswer(at, latest); };
   setAnswer(at, latest);
   try {
-    latest = await collect(requestOf(draft.value.variants[at]!, draft.value.values), stop.signal, (a) => {
+    const variant = draft.value.variants[at]!;
+    const lack = lackOf(variant);
+    if (lack) throw new Error(`Nothing was asked: ${lack}.`);
+    latest = await collect(requestOf(variant, draft.value.values), stop.signal, (a) => {
       latest = a;
       frame ||= setTimeout(show, 50); // words come faster than anybody reads
     });
