@@ -879,6 +879,13 @@ test("files of rows are read as the server reads them, and what is wrong is name
   assert.match(datafile.asDatapoint(row, (c) => (c === "q" ? "history" : "")).message, /“q” must be an array of objects/);
 });
 
+test("what is no JSON is said in words, with the place", () => {
+  const wrong = (text) => datafile.readFile("f.jsonl", text).wrong.map((w) => `${w.line}: ${w.message}`);
+  assert.deepEqual(wrong('{"a":1}\n{"a":1 "b":2}\n{"a":\n{a:1}\n'), ["2: is no JSON: character 8 does not belong there", "3: is no JSON: it ends too early", "4: is no JSON: character 2 does not belong there"]);
+  assert.deepEqual(wrong('{"a":1,]'), ["1: is no JSON: character 8 does not belong there"]);
+  assert.equal(datafile.readFile("f.json", '[{"a":1},\n{"a":1 "b"}]').problem, "The file is no JSON: line 2, character 8 does not belong there.");
+});
+
 test("no file breaks the reader, and every row is kept or named", () => {
   const r = random(5);
   const letters = '",;\t\r\n a{}[]:1';

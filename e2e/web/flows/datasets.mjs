@@ -63,9 +63,14 @@ test("a file that is not UTF-8 is refused in words, as is one without rows, and 
   await choose("empty.csv", Buffer.from(""));
   await page.waitForSelector("[role=alert]:has-text('The file has no rows.')");
   assert.ok(await button.isDisabled());
+  await choose("broken.jsonl", Buffer.from('{"question":"Wo?"}\n{"question":"Wo?" "answer":1}\n'));
+  await soon.equal(() => page.locator(".wrong-rows tbody td:last-child").innerText(), "is no JSON: character 19 does not belong there");
+  await soon.equal(() => page.getByLabel("Name of the dataset").inputValue(), "broken");
+  await page.getByLabel("Name of the dataset").fill("typed");
   await choose("notes.csv", Buffer.from("\uFEFFnote,place\nStraße,Köln\n", "utf16le"));
   await page.waitForSelector("text=No column becomes inputs");
   await soon.match(() => page.locator(".data-table tbody tr").first().innerText(), /Straße/);
+  await soon.equal(() => page.getByLabel("Name of the dataset").inputValue(), "typed", "a file renames what was named");
   await page.getByLabel("note becomes").selectOption("inputs");
   await page.waitForSelector("text=No column becomes inputs", { state: "detached" });
   assert.equal(await page.locator("[role=alert]").count(), 0);
@@ -179,6 +184,8 @@ test("versions are compared, and runs lead to the version that they used", async
   const { page, check, flaws, go, close } = await open();
   const all = (await rows(questions)).rows;
   const pilot = (await send("POST", "/v1/runs", { name: "pilot", dataset_id: questions, event_ids: [] })).run_id;
+  const session = (datapoint_id) => send("POST", "/v1/events", { event: { event_type: "session", event_name: "pilot", inputs: {}, outputs: {}, metadata: { run_id: pilot, datapoint_id } } });
+  for (const r of all.slice(3, 5)) await session(r.datapoint.id);
   await send("PUT", `/v1/datapoints/${all[0].datapoint.id}`, { inputs: { ...all[0].datapoint.inputs, question: "Question 0: where is my parcel?" } });
   await send("PUT", `/v1/datasets/${questions}`, { remove_datapoints: [all[1].datapoint.id, all[2].datapoint.id] });
   await send("POST", "/v1/datapoints", { inputs: { question: "New?" }, linked_datasets: [questions] });
@@ -193,6 +200,7 @@ test("versions are compared, and runs lead to the version that they used", async
   if (shots) await page.screenshot({ path: `${shots}/datasets-versions.png` });
   await page.keyboard.press("3");
   await page.waitForSelector(`a[href="#/experiments/${pilot}"]`);
+  await soon.equal(() => page.locator(".table .row", { hasText: "pilot" }).locator("[role=gridcell]").nth(3).innerText(), "2");
   await flaws("runs");
   await page.getByRole("link", { name: "v1", exact: true }).click();
   await page.waitForSelector("text=Version 1, read only");

@@ -120,6 +120,17 @@ function readCsv(file: DataFile, text: string): void {
   }
 }
 
+/** Where a text stops being JSON, as far as the browser says. */
+function placeOf(error: unknown, text: string, lines = false): string {
+  const { message } = error as Error;
+  if (/end of (JSON|the|data)|unterminated/i.test(message)) return ": it ends too early";
+  const token = /token '(.+?)'/u.exec(message)?.[1];
+  const position = /position (\d+)/.exec(message)?.[1];
+  if (position === undefined) return token ? `: ${token} does not belong there` : "";
+  const before = text.slice(0, Number(position)).split("\n");
+  return `: ${lines ? `line ${before.length}, ` : ""}character ${before.at(-1)!.length + 1} does not belong there`;
+}
+
 function readJson(file: DataFile, text: string): void {
   const columns = new Set<string>();
   const take = (raw: string, line: number) => {
@@ -132,14 +143,14 @@ function readJson(file: DataFile, text: string): void {
         if (file.rows.length < keptRows) keep(file, members(raw));
       }
     } catch (error) {
-      fail(file, { row, line, message: error instanceof Error ? error.message : "is no JSON" });
+      fail(file, { row, line, message: `is no JSON${placeOf(error, raw)}` });
     }
   };
   if (/^\s*\[/.test(text)) {
     try {
       JSON.parse(text);
     } catch (error) {
-      file.problem = `The file is no JSON: ${error instanceof Error ? error.message : ""}`;
+      file.problem = `The file is no JSON${placeOf(error, text, true)}.`;
       return;
     }
     elements(text).forEach((raw) => take(raw, 1));

@@ -13,6 +13,7 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
   const [source, setSource] = useState({ name: "", text: "" });
   const [to, setTo] = useState<Record<string, string>>({});
   const [name, setName] = useState("");
+  const [given, setGiven] = useState(""); // the name that a file gave
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const file = useMemo(() => (source.text === "" && source.name === "" ? null : readFile(source.name, source.text)), [source]);
@@ -26,9 +27,13 @@ export function Import({ dataset }: { dataset: { id: string; name: string } | nu
     };
     if (f.size > maxBytes) return refuse(`${f.name} has ${format.bytes(f.size)}, and at most ${format.bytes(maxBytes)} are imported at once: split it.`);
     const text = decode(new Uint8Array(await f.arrayBuffer()));
+    const stem = f.name.replace(/\.[^.]*$/, "");
     setTo({});
     if (text === null) return refuse(`${f.name} is not UTF-8, and its letters cannot be read. Nothing is imported: save the file as UTF-8 (spreadsheets call it “CSV UTF-8”), and choose it again.`);
-    if (!dataset && name === "") setName(f.name.replace(/\.[^.]*$/, ""));
+    if (!dataset && name === given) { // what was typed stays
+      setName(stem);
+      setGiven(stem);
+    }
     setSource({ name: f.name, text });
   };
   const store = async () => {

@@ -1,5 +1,5 @@
 // What a dataset was: its versions, how two of them differ, and which runs used which.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { GetDatasetDiffAnswer, ListDatasetVersionsAnswer, ListRunsAnswer } from "../../api/types.gen.ts";
 import { href, route, setParams } from "../../app/router.ts";
@@ -17,7 +17,7 @@ const most = 1000; // runs and versions that are shown, the newest
 
 const loadRuns = (id: string) => async (signal: AbortSignal) => {
   const runs: Run[] = [];
-  for (let page = 1; runs.length === 100 * (page - 1) && runs.length < most; page++) runs.push(...(await call<ListRunsAnswer>(`v1/runs?dataset_id=${encodeURIComponent(id)}&limit=100&page=${page}`, { signal })).evaluations);
+  for (let page = 1; runs.length === 100 * (page - 1) && runs.length < most; page++) runs.push(...(await call<ListRunsAnswer>(`v1/runs?dataset_id=${encodeURIComponent(id)}&ids=false&limit=100&page=${page}`, { signal })).evaluations);
   return runs;
 };
 const date = (text: string | null | undefined) => (text ? <span class="faint" title={format.time(Date.parse(text))}>{format.shortTime(Date.parse(text), Date.now())}</span> : null);
@@ -104,15 +104,38 @@ function EditView({ edit: e }: { edit: Edit }) {
   );
 }
 
+const countedAtOnce = 10;
+
+/** How many datapoints runs came to, as experiments count them, by their ids; some runs at a time. */
+function useCounts(runs: Run[]): Map<string, number> {
+  const [counts, setCounts] = useState(new Map<string, number>());
+  const ids = runs.map((r) => r.run_id).join();
+  useEffect(() => {
+    const stop = new AbortController();
+    const count = async () => {
+      for (const rest = ids.split(",").filter(Boolean); rest.length > 0;) {
+        const asked = rest.splice(0, countedAtOnce);
+        const { evaluations } = await call<ListRunsAnswer>(`v1/runs?${new URLSearchParams({ run_ids: asked.join(), aggregates: "true", ids: "false", limit: String(countedAtOnce) })}`, { signal: stop.signal });
+        const of = new Map(evaluations.map((r) => [r.run_id, r.aggregates?.datapoints ?? 0]));
+        setCounts((before) => new Map([...before, ...asked.map((id) => [id, of.get(id) ?? 0] as const)]));
+      }
+    };
+    count().catch(() => {}); // those that are not counted stay "…"
+    return () => stop.abort();
+  }, [ids]);
+  return counts;
+}
+
 export function Runs({ id, current }: { id: string; current: number }) {
   const selected = route.value.params.get("s");
   const runs = useLoaded(id, loadRuns(id));
   const list = runs.value ?? [];
+  const counts = useCounts(list);
   const columns: Column<Run>[] = [
     { id: "version", label: "Version", width: 110, cell: (r) => (r.dataset_version ? <a href={href(["datasets", id], { version: r.dataset_version === current ? null : String(r.dataset_version) })}>{`v${r.dataset_version}${r.dataset_version === current ? ", current" : ""}`}</a> : <span class="faint">–</span>) },
     { id: "name", label: "Run", width: 200, grow: 2, cell: (r) => <a class="strong ellipsis" href={href(["experiments", r.run_id])}>{r.name || r.run_id}</a> },
     { id: "status", label: "Status", width: 100, cell: (r) => r.status },
-    { id: "points", label: "Datapoints", width: 100, right: true, cell: (r) => format.count(r.datapoint_ids?.length ?? 0) },
+    { id: "points", label: "Datapoints", width: 100, right: true, cell: (r) => { const n = counts.get(r.run_id); return n === undefined ? <span class="faint">…</span> : format.count(n); } },
     { id: "created", label: "Created", width: 120, cell: (r) => date(r.created_at) },
   ];
   if (runs.error) return <Problem error={runs.error} retry={runs.reload} />;
