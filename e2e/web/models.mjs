@@ -801,10 +801,13 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   assert.equal(charts.valueText(drawing.series[0], rows[1].total, new Set(["metrics.ok"])), "62.5%");
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[0], 'time,b,"b, before",\'=a,"\'=a, before",other,"other, before"');
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
-  assert.equal(charts.change(110, 100), "+10%");
+  assert.equal(charts.change(undefined, 110, 100, new Set()), "+10%");
+  assert.equal(charts.change(drawing.series[0], 0.732, 0.75, new Set(["metrics.ok"])), "−1.8 pp");
+  assert.equal(charts.change(drawing.series[0], 0.75, 0, new Set(["metrics.ok"])), "+75 pp");
+  assert.equal(charts.change({ ...drawing.series[0], aggregation: "sum" }, 3, 2, new Set(["metrics.ok"])), "+50%");
   const board = charts.readyMade("quality", [{ field: "metrics.ok", rate: true }, { field: "feedback.stars", rate: false }]);
   assert.deepEqual(board.charts.slice(2).map((c) => [c.name, c.series[0].metric]), [["ok, rate of true", "metrics.ok"], ["Feedback: stars, average", "feedback.stars"]]);
-  assert.equal(charts.change(5, 0), "");
+  assert.equal(charts.change(undefined, 5, 0, new Set()), "");
 });
 
 test("a metric's answers have number keys, and what is typed is a score or none", () => {

@@ -62,6 +62,7 @@ test("the board of quality: rates in percent, also of what no metric describes, 
   await go("dashboards/quality", ".tile");
   await loaded(page);
   for (const [name, rate] of [["correct", "75%"], ["polite", "87.5%"]]) await soon.equal(() => tile(page, `${name}, rate of true`).locator(".legend b, .legend .value").first().innerText(), rate);
+  await soon.match(() => tile(page, "correct, rate of true").locator(".legend button span:last-child").innerText(), /^[+−]\d+(\.\d)? pp$/, "rates differ by points");
   const names = await page.locator(".tile h2").allInnerTexts();
   assert.ok(names.includes("Feedback: stars, average"), names.join());
   assert.ok(!names.some((n) => n.includes("ground_truth")), names.join());
@@ -155,6 +156,18 @@ test("a copy is arranged by keyboard alone, and by pointer, and steps are taken 
   await page.getByRole("button", { name: "Delete the dashboard?" }).click();
   await page.waitForSelector(".boards");
   await check("arranging");
+  await close();
+});
+
+test("of three rows the period before is not drawn, as it says, and a click on one draws it", async () => {
+  const { page, go, check, close } = await open();
+  const drawing = { name: "by type", display: "lines", series: [{ name: "", metric: "duration", aggregation: "count", groupBy: "event_type", filters: [] }] };
+  await go(`charts/new?c=${encodeURIComponent(JSON.stringify(drawing))}`, ".legend");
+  const note = page.locator(".legend", { hasText: "The period before is drawn of 2 rows at most" });
+  await note.waitFor();
+  await page.locator(".legend button").first().click();
+  await note.waitFor({ state: "detached" });
+  await check("three rows");
   await close();
 });
 

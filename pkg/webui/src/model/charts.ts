@@ -242,6 +242,9 @@ export function seriesLabel(s: Series): string {
   return s.aggregation === "count" ? "events" : `${s.aggregation} of ${what}`;
 }
 
+/** Reports whether a series gives rates: the average of what is true or false. */
+const isRate = (s: Series, booleans: Set<string>): boolean => s.aggregation === "average" && booleans.has(metricField(s.metric));
+
 /** Writes a value of a series. booleans are the metrics that are true or false: their average is a rate. */
 export function valueText(s: Series | undefined, v: number | null | undefined, booleans: Set<string>): string {
   if (v === null || v === undefined) return "–";
@@ -249,13 +252,18 @@ export function valueText(s: Series | undefined, v: number | null | undefined, b
   if (!s || s.aggregation === "count") return format.short(v);
   if (field === "duration") return format.duration(v);
   if (/(^|\.)cost$/.test(field)) return format.cost(v);
-  if (booleans.has(field) && s.aggregation === "average") return `${Number((v * 100).toFixed(1))}%`;
+  if (isRate(s, booleans)) return `${Number((v * 100).toFixed(1))}%`;
   return Math.abs(v) >= 1e4 ? format.short(v) : format.value(v);
 }
 
-/** How much a value has grown since the period before: "+12%"; "" if that says nothing. */
-export function change(now: number | null, before: number | null): string {
-  if (now === null || before === null || before === 0) return "";
+/** How much a value of a series has grown since the period before: "+12%", or of a rate "+1.8 pp"; "" if that says nothing. */
+export function change(s: Series | undefined, now: number | null, before: number | null, booleans: Set<string>): string {
+  if (now === null || before === null) return "";
+  if (s && isRate(s, booleans)) {
+    const points = Number(((now - before) * 100).toFixed(1));
+    return `${points < 0 ? "−" : "+"}${Math.abs(points)} pp`;
+  }
+  if (before === 0) return "";
   const percent = ((now - before) / Math.abs(before)) * 100;
   return `${percent < 0 ? "−" : "+"}${Math.abs(percent) >= 1000 ? format.short(Math.abs(percent)) : Math.abs(percent).toFixed(Math.abs(percent) < 10 ? 1 : 0)}%`;
 }

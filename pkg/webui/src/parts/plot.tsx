@@ -12,6 +12,7 @@ interface Props {
   rows: Row[];
   stacked: boolean;
   plain?: boolean; // without axes
+  whole?: boolean; // values are counts: the axis has no fractions
   label: string;
   cursor: Signal<number | null>;
   write: (v: number | null | undefined, row?: Row) => string;
@@ -20,12 +21,17 @@ interface Props {
   canvas?: (canvas: HTMLCanvasElement | null) => void;
 }
 
+/** Of so many rows the period before is drawn, too. */
+export const mostBefore = 2;
+
+const steps = Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));
+
 /** The colour of a row, as the style sheet has it. */
 export const colour = (row: Row) => `var(--series-${row.tint})`;
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-export function Plot({ times, end, rows, stacked, plain, label, cursor, write, onRange, onPoint, canvas }: Props) {
+export function Plot({ times, end, rows, stacked, plain, whole, label, cursor, write, onRange, onPoint, canvas }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [, redraw] = useState(0);
@@ -50,7 +56,7 @@ export function Plot({ times, end, rows, stacked, plain, label, cursor, write, o
     const sums: number[] = times.map(() => 0);
     const layers = stacked ? rows.map((r) => r.values.map((v, i) => (sums[i]! += v ?? 0))) : rows.map((r) => r.values);
     const order = rows.map((_, i) => (stacked ? rows.length - 1 - i : i));
-    const before = stacked && rows.every((r) => r.before) && rows.length > 0 ? [times.map((_, i) => rows.reduce((n, r) => n + (r.before![i] ?? 0), 0))] : stacked ? [] : rows.length <= 2 ? rows.flatMap((r) => (r.before ? [r.before] : [])) : [];
+    const before = stacked && rows.every((r) => r.before) && rows.length > 0 ? [times.map((_, i) => rows.reduce((n, r) => n + (r.before![i] ?? 0), 0))] : stacked ? [] : rows.length <= mostBefore ? rows.flatMap((r) => (r.before ? [r.before] : [])) : [];
     const bars = uPlot.paths.bars!({ size: [0.85, 40], align: 1 });
     // A value between buckets without any would be no line.
     const alone = (u: uPlot, series: number) => { const v = u.data[series]!; return [...v.keys()].filter((i) => v[i] !== null && (v[i - 1] ?? null) === null && (v[i + 1] ?? null) === null); };
@@ -63,7 +69,7 @@ export function Plot({ times, end, rows, stacked, plain, label, cursor, write, o
         { stroke: ink, font, size: 24, gap: 4, grid: { show: false }, ticks: { stroke: line, size: 4 },
           splits: (_, __, from, to) => ticks(from * 1000, to * 1000, Math.max(2, Math.floor(box.current!.clientWidth / 90))).map((t) => t.at / 1000),
           values: (_, at) => { const names = new Map(ticks(at[0]! * 1000, at[at.length - 1]! * 1000, at.length + 1).map((t) => [t.at, t.label])); return at.map((t) => names.get(Math.round(t * 1000)) ?? ""); } },
-        { stroke: ink, font, size: 56, gap: 4, space: 32, grid: { stroke: line, width: 1 }, ticks: { show: false }, values: (_, at) => at.map((v) => calls.current.write(v)) },
+        { stroke: ink, font, size: 56, gap: 4, space: 32, ...(whole && { incrs: steps }), grid: { stroke: line, width: 1 }, ticks: { show: false }, values: (_, at) => at.map((v) => calls.current.write(v)) },
       ],
       series: [{},
         ...order.map((i) => { const c = inked(colour(rows[i]!)); return stacked ? { stroke: c, fill: c, width: 0, paths: bars, points: { show: false } } : { stroke: c, width: 1.5, spanGaps: false, points: { show: true, filter: alone, size: 4 } }; }),

@@ -7,7 +7,7 @@ import { change, csvOf, eventsOf, rowsOf, valueText, type Drawing, type Row } fr
 import * as format from "../../model/format.ts";
 import { Dialog } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { colour, Plot } from "../../parts/plot.tsx";
+import { colour, mostBefore, Plot } from "../../parts/plot.tsx";
 import { download, type Answers } from "./data.ts";
 
 interface Props {
@@ -30,6 +30,7 @@ export function ChartBody({ drawing, id, answers, at, query, booleans, cursor, o
   const rows = useMemo(() => (Array.isArray(answer) ? rowsOf(drawing, answer) : []), [answer, drawing]);
   const shown = useMemo(() => rows.filter((r) => !hidden.includes(r.label)), [rows, hidden]);
   const write = (v: number | null | undefined, row?: Row) => valueText(drawing.series[row?.series ?? 0], v, booleans);
+  const grown = (r: Row) => change(drawing.series[r.series], r.total, r.totalBefore, booleans);
   const { times } = answers;
   const problem = answer instanceof Error ? answer.message : answer?.find((a) => a.error)?.error;
   const empty = !problem && answer && rows.every((r) => r.counts.every((n) => n === 0));
@@ -62,10 +63,10 @@ export function ChartBody({ drawing, id, answers, at, query, booleans, cursor, o
       {empty && <p class="told">{query ? "No events match the filters in this range." : "No events in this range."}</p>}
       {!answer && !problem && <p class="told">Loading …</p>}
       {!problem && !empty && rows.length > 0 && <>
-        {number && <Numbers rows={rows} write={write} />}
-        <Plot times={times} end={answers.end} rows={shown} stacked={drawing.display === "bars"} plain={number} label={drawing.name || "Chart"} cursor={cursor} write={write} canvas={(c) => { canvas.current = c; }}
+        {number && <Numbers rows={rows} write={write} grown={grown} />}
+        <Plot times={times} end={answers.end} rows={shown} stacked={drawing.display === "bars"} plain={number} whole={drawing.series.every((s) => s.aggregation === "count")} label={drawing.name || "Chart"} cursor={cursor} write={write} canvas={(c) => { canvas.current = c; }}
           onRange={(from, to) => onRange(`${Math.round(from)}..${Math.round(to)}`)} onPoint={(i, row) => open(Math.max(times[i]!, 0), end(i), row)} />
-        {!number && <Legend rows={rows} hidden={hidden} onHide={setHidden} cursor={cursor} times={times} write={write} />}
+        {!number && <Legend rows={rows} hidden={hidden} onHide={setHidden} cursor={cursor} times={times} write={write} grown={grown} undrawn={drawing.display === "lines" && shown.length > mostBefore && shown.some((r) => r.before)} />}
       </>}
       {table && (
         <Dialog label={`Table of ${drawing.name}`} className="chart-dialog" onClose={() => setTable(false)}>
@@ -83,19 +84,19 @@ export function ChartBody({ drawing, id, answers, at, query, booleans, cursor, o
 }
 
 /** Numbers of the whole range, with what they were before. */
-function Numbers({ rows, write }: { rows: Row[]; write: (v: number | null | undefined, row?: Row) => string }) {
+function Numbers({ rows, write, grown }: { rows: Row[]; write: (v: number | null | undefined, row?: Row) => string; grown: (row: Row) => string }) {
   return (
     <div class="big">
       {rows.slice(0, 3).map((r) => {
         const last = r.values.findLast((v) => v !== null);
-        return <span key={r.label} title={r.total === null ? `${r.label}, newest` : r.label}>{write(r.total ?? last, r)} <small class="secondary" title={r.totalBefore === null ? undefined : `before: ${write(r.totalBefore, r)}`}>{r.total === null ? "newest" : change(r.total, r.totalBefore)}</small></span>;
+        return <span key={r.label} title={r.total === null ? `${r.label}, newest` : r.label}>{write(r.total ?? last, r)} <small class="secondary" title={r.totalBefore === null ? undefined : `before: ${write(r.totalBefore, r)}`}>{r.total === null ? "newest" : grown(r)}</small></span>;
       })}
     </div>
   );
 }
 
 /** Names and colours of the rows, with their values where the cursor is, or of the whole range. A click hides a row. */
-function Legend({ rows, hidden, onHide, cursor, times, write }: { rows: Row[]; hidden: string[]; onHide: (h: string[]) => void; cursor: Signal<number | null>; times: number[]; write: (v: number | null | undefined, row?: Row) => string }) {
+function Legend({ rows, hidden, onHide, cursor, times, write, grown, undrawn }: { rows: Row[]; hidden: string[]; onHide: (h: string[]) => void; cursor: Signal<number | null>; times: number[]; write: (v: number | null | undefined, row?: Row) => string; grown: (row: Row) => string; undrawn: boolean }) {
   const at = cursor.value;
   const here = at !== null && times[at] !== undefined;
   return (
@@ -103,7 +104,7 @@ function Legend({ rows, hidden, onHide, cursor, times, write }: { rows: Row[]; h
       {here && <span class="secondary">{format.time(times[at]!).slice(5, 16)}</span>}
       {rows.map((r) => {
         const value = here ? write(r.values[at], r) : r.total === null ? "" : write(r.total, r);
-        const before = here ? r.before && write(r.before[at], r) : change(r.total, r.totalBefore);
+        const before = here ? r.before && write(r.before[at], r) : grown(r);
         return (
           <button key={r.label} type="button" aria-pressed={!hidden.includes(r.label)} title={`${r.label}${before ? `; before: ${here ? before : write(r.totalBefore, r)}` : ""}`}
             onClick={() => onHide(hidden.includes(r.label) ? hidden.filter((h) => h !== r.label) : [...hidden, r.label])}>
@@ -111,6 +112,7 @@ function Legend({ rows, hidden, onHide, cursor, times, write }: { rows: Row[]; h
           </button>
         );
       })}
+      {undrawn && <span class="secondary">{`The period before is drawn of ${mostBefore} rows at most: a click hides one.`}</span>}
     </div>
   );
 }
