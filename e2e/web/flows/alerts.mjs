@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { base, hostile, open, run, send, shots, soon, test } from "../page.mjs";
 
-await send("POST", "/v1/events", { event_type: "tool", event_name: "slow tool", inputs: {}, outputs: {}, duration: 9000, start_time: Date.now() - 60_000 });
+await send("POST", "/v1/events", { event_type: "tool", event_name: "slow tool", inputs: {}, outputs: {}, metrics: { own: 0.5 }, duration: 9000, start_time: Date.now() - 60_000 });
 
 test("alerts: made by keyboard, tested, silenced, changed, deleted", async () => {
   const p = await open();
@@ -19,7 +19,12 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await soon.match(() => p.page.textContent("dialog form"), /Missing: the value above or below which it fires\./);
   await p.page.fill("dialog label:has-text('the value') input", "2000");
   await p.page.waitForSelector("dialog label:has-text('the value, ms'):has-text('= 2.00 s')");
-  await p.page.fill("dialog input[placeholder='type:model']", "type:tool");
+  assert.ok((await p.page.locator("#alert-metrics option").evaluateAll((all) => all.map((o) => o.value))).includes("metrics.own"), "the metrics of the project are not offered");
+  await p.page.fill("dialog #filter-bar", "type:");
+  await p.page.waitForSelector("dialog .suggest li:has-text('tool')");
+  await p.page.fill("dialog #filter-bar", "duration>");
+  await soon.match(() => p.page.textContent("dialog form"), /Missing: a filter that can be read\./);
+  await p.page.fill("dialog #filter-bar", "type:tool");
   assert.ok(await p.page.isEnabled("dialog button:text-is('Save')"));
   await p.page.click("dialog button:has-text('Add a channel')");
   await p.page.fill("dialog input[placeholder^='ann@']", "no address");
@@ -48,7 +53,7 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.waitForSelector(".alert-detail select[aria-label=Silence]");
   await p.flaws("an alert");
   await p.page.click(".alert-detail button:has-text('Change')");
-  await soon.equal(() => p.page.inputValue("dialog input[placeholder='type:model']"), "type:tool");
+  await soon.equal(() => p.page.inputValue("dialog #filter-bar"), "type:tool");
   await p.page.selectOption("dialog label:has-text('Compared with') select", "week_before");
   await p.page.fill("dialog label:has-text('by more than') input", "20");
   await p.page.keyboard.press("Enter");

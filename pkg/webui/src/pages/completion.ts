@@ -53,6 +53,9 @@ export function useFields(of: Of): { paths: string[]; names: string[] } {
   return { paths, names: [...ownNames[of], ...(of === "events" ? all : [...paths, ...all.map((p) => `event.${p}`)])] };
 }
 
+/** The fields that charts and alerts sum up, among paths that events have. */
+export const summable = (paths: string[]): string[] => ["duration", "cost", "total_tokens", "prompt_tokens", "completion_tokens", ...paths.filter((p) => /^(metrics|feedback|metadata)\./.test(p))];
+
 /** The values of a field that begin with what was typed, with how often each occurs. */
 export async function valuesOf(of: Of, field: string, typed: string): Promise<{ value: string; count: number }[]> {
   return (await ask(of, field, typed, 20, [], undefined)).values;

@@ -15,11 +15,13 @@ interface Props {
   fields: string[];
   values: (field: string, typed: string) => Promise<{ value: string; count: number }[]>;
   onChange: (text: string) => void;
+  /** Every text, as it is typed; onChange has those that can be read, once they are done. */
+  onType?: (text: string) => void;
 }
 
 export const barId = "filter-bar";
 
-export function FilterBar({ text, of, fields, values, onChange }: Props) {
+export function FilterBar({ text, of, fields, values, onChange, onType }: Props) {
   const [draft, setDraft] = useState(text);
   const [open, setOpen] = useState(false);
   const [list, setList] = useState<Suggestion[]>([]);
@@ -28,6 +30,10 @@ export function FilterBar({ text, of, fields, values, onChange }: Props) {
   const turn = useRef(0);
   useEffect(() => setDraft(text), [text]);
   const { problem } = compile(draft, of);
+  const type = (value: string) => {
+    setDraft(value);
+    onType?.(value);
+  };
 
   const suggest = async (value: string) => {
     const mine = ++turn.current;
@@ -58,7 +64,7 @@ export function FilterBar({ text, of, fields, values, onChange }: Props) {
     const { from } = termAt(draft, caret);
     const done = !s.text.endsWith(":");
     const next = `${draft.slice(0, from)}${s.text}${done ? " " : ""}${draft.slice(caret).trimStart()}`;
-    setDraft(next);
+    type(next);
     const place = from + s.text.length + (done ? 1 : 0);
     requestAnimationFrame(() => {
       input.current?.setSelectionRange(place, place);
@@ -100,7 +106,7 @@ export function FilterBar({ text, of, fields, values, onChange }: Props) {
       <input ref={input} id={barId} class="input" type="text" spellcheck={false} autocomplete="off" value={draft} aria-label="Filters"
         placeholder={of === "sessions" ? "name:checkout  cost>0.1  event.model:gpt-4o  refund" : "type:tool  name:search  duration>2s  has:error"}
         role="combobox" aria-expanded={open && list.length > 0} aria-controls="filter-suggestions" aria-activedescendant={at >= 0 ? `suggestion-${at}` : undefined}
-        onInput={(e) => { setDraft(e.currentTarget.value); setOpen(true); void suggest(e.currentTarget.value); }}
+        onInput={(e) => { type(e.currentTarget.value); setOpen(true); void suggest(e.currentTarget.value); }}
         onFocus={() => { setOpen(true); void suggest(draft); }}
         onBlur={() => { setOpen(false); commit(draft); }}
         onKeyDown={onKeyDown} />

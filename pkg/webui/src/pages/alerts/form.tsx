@@ -8,8 +8,11 @@ import { me } from "../../app/session.ts";
 import { figureText, measuredBy, seriesOf, unitOf } from "../../model/alerts.ts";
 import { aggregations, textOf } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
+import * as format from "../../model/format.ts";
 import { useLoaded } from "../../parts/common.tsx";
 import { FormDialog } from "../../parts/form.tsx";
+import { FilterBar } from "../../parts/filterbar.tsx";
+import { summable, useFields, valuesOf } from "../completion.ts";
 import { useBooleans } from "../dashboards/data.ts";
 
 interface Channel { id?: string; type: string; host?: string; url: string; secret: string; to: string }
@@ -94,6 +97,7 @@ function missingOf(v: Draft, unreadable: boolean): string[] {
 /** The form of a new alert, of a chart if one is given, or of one that is changed. */
 export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert) => void }) {
   const charts = useLoaded("charts", (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
+  const { paths, names } = useFields("events");
   const own = ownQuery(of);
   const key = draftKey(of, chart);
   const [base] = useState(() => draftOf(of, chart));
@@ -141,8 +145,9 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
             <label>Sum up<select class="input" value={v.func} onChange={(e) => set({ func: e.currentTarget.value })}>{aggregations.map(([a, label]) => <option key={a} value={a}>{label}</option>)}</select></label>
             <label>Field or metric<input class="input" required list="alert-metrics" value={v.metric} onInput={(e) => set({ metric: e.currentTarget.value })} /></label>
           </div>
-          <datalist id="alert-metrics">{["duration", "cost", "total_tokens"].map((m) => <option key={m} value={m} />)}</datalist>
-          <label>Of events that match<input class="input" value={v.query} placeholder="type:model" aria-invalid={problem !== null} onInput={(e) => set({ query: e.currentTarget.value })} />{problem && <span class="bad">{String(problem)}</span>}{own.rest.length > 0 && <span>{`and ${own.rest.length} filters that no text says`}</span>}</label>
+          <datalist id="alert-metrics">{summable(paths).map((m) => <option key={m} value={m} />)}</datalist>
+          <div class="label">Of events that match{own.rest.length > 0 && `, and ${format.plural(own.rest.length, "filter")} that no text says`}</div>
+          <div class="filters"><FilterBar text={v.query} of="events" fields={names} values={(field, typed) => valuesOf("events", field, typed)} onType={(query) => set({ query })} onChange={(query) => { if (query !== v.query) set({ query }); }} /></div>
         </>
       )}
       <div class="triple">

@@ -12,7 +12,7 @@ import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
 import { useLateText } from "../../parts/form.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
-import { useFields, valuesOf } from "../completion.ts";
+import { summable, useFields, valuesOf } from "../completion.ts";
 import { addToBoard, saveChart } from "./boards.tsx";
 import { ChartBody } from "./chart.tsx";
 import { loadCharts, useBooleans, type Answers } from "./data.ts";
@@ -77,7 +77,7 @@ function Builder({ saved }: { saved: Drawing }) {
       go(href(board ? ["dashboards", board] : ["dashboards"]));
     } catch (e) { setFailure(e); }
   };
-  const metrics = ["duration", "cost", "total_tokens", "prompt_tokens", "completion_tokens", ...paths.filter((p) => /^(metrics|feedback|metadata)\./.test(p))];
+  const metrics = summable(paths);
   const groups = ["config.model", "event_name", "event_type", "source", "error", "config.provider", ...paths.filter((p) => !/^(metrics|inputs|outputs)\./.test(p))];
   return (
     <div class="page">
