@@ -176,7 +176,11 @@ test("projects are made, and deleted when their name is typed; the audit log tel
   const { insertedId } = await send("POST", "/v1/configurations", { name: "audited", provider: "p", type: "LLM", parameters: { call_type: "chat", model: "m" } });
   await send("PUT", `/v1/configurations/${insertedId}`, { name: "audited", env_versions: { prod: 1 } });
   await p.go("settings/audit?action=configuration.update", "tbody tr");
-  await soon.match(() => p.page.textContent("tbody tr"), new RegExp(`${insertedId}/prod=1`));
+  await soon.match(() => p.page.textContent("tbody tr"), /audited\/prod=1/);
+  await soon.equal(() => p.page.locator("tbody tr td:nth-child(4) span").first().getAttribute("title"), `${insertedId}/prod=1`);
+  const own = (await send("GET", `/v1/projects/${me.project.id}/api_keys`)).data.find((k) => k.key_id === me.key_id);
+  await soon.equal(() => p.page.locator("tbody tr td:nth-child(6)").first().textContent(), `${own.name} ${own.prefix}…`);
+  await soon.equal(() => p.page.locator("tbody tr td:nth-child(5)").first().textContent(), me.project.name);
   await p.check("projects and audit");
   await p.close();
 });
