@@ -107,6 +107,27 @@ test("by keyboard alone: from an empty list to a metric that was tried, and edit
   await p.close();
 });
 
+test("filters are written as people type them, and results of an older text are grey until there are new ones", async () => {
+  const { metric_id: id } = await send("POST", "/v1/metrics", { name: "quick", type: "EXPRESSION", criteria: "duration < 2000", return_type: "boolean", filters: { filterArray: [{ field: "event_type", operator: "is", value: "model", type: "string" }] } });
+  const p = await open();
+  await p.go("metrics", ".table .row:has-text('quick'):has-text('type:model')");
+  assert.ok(!(await p.page.textContent(".table")).includes("event_type:"));
+  await p.go(`metrics/${id}`, ".metric-events li");
+  await soon.equal(() => p.page.inputValue("#filter-bar"), "type:model");
+  let free;
+  const held = new Promise((done) => { free = done; });
+  await p.page.route(/v1\/metrics\/run/, async (r) => { await held; await r.continue(); });
+  await p.page.fill(".metric-code", "duration < 1");
+  await p.page.waitForSelector(".metric-test.stale .metric-events li");
+  await p.page.waitForSelector(".metric-test[aria-busy=true]");
+  await p.page.waitForSelector(".metric-test.stale .metric-events li");
+  free();
+  await p.page.waitForSelector(".metric-test:not(.stale) .metric-events li");
+  await p.check("an older text");
+  await p.close();
+  await send("DELETE", `/v1/metrics?metric_id=${id}`);
+});
+
 test("a judge: asked at a button only, with the whole prompt to read; hostile texts stay texts", async () => {
   const { metric_id: id } = await send("POST", "/v1/metrics", { name: hostile[1], type: "LLM", criteria: `${hostile[0]}\nAnswer: {{ outputs.content }}`, return_type: "boolean", threshold: { pass_when: true }, model_provider: "played" });
   const p = await open();

@@ -1,5 +1,6 @@
 // What an editor of metrics works on: a definition, as text where people write it as text.
 import type { Category, ChildMetric, Condition, Filter, Metric, Threshold } from "../api/types.gen.ts";
+import { longNames } from "./charts.ts";
 import { compile, write, type Operator, type Part } from "./filter.ts";
 
 /** What a version of a metric says. */
@@ -91,7 +92,7 @@ function partOf(c: Condition): Part | null {
   if (!operator) return null;
   const values = Array.isArray(c.value) ? c.value.map(String) : null;
   if (c.field === "text") return { field: "", operator: "words", value: String(c.value) };
-  return { field: c.field, operator, value: values ? "" : String(c.value ?? ""), ...(values && { values }) };
+  return { field: longNames[c.field] ?? c.field, operator, value: values ? "" : String(c.value ?? ""), ...(values && { values }) };
 }
 
 /** Filters as the text of a bar, or null where the text would not say the same. */

@@ -40,7 +40,7 @@ export function Test({ draft }: { draft: Definition }) {
     format.plural(dry.total, "event matches", "events match"), dry.omitted > 0 && `${dry.omitted} too large`, at!.body !== wanted && "not of the last edit",
   ].filter(Boolean).join(" · ");
   return (
-    <section class="metric-test" aria-label="Test" aria-busy={test.loading}>
+    <section class={`metric-test${dry && (test.loading || at!.body !== wanted) ? " stale" : ""}`} aria-label="Test" aria-busy={test.loading}>
       {test.loading && <div class="progress" role="progressbar" aria-label="Testing" />}
       <header>
         <h2>Test</h2><span class="grow secondary" role="status">{summary}</span>
