@@ -580,6 +580,12 @@ test("scores of experiments are written in the unit of their metric, and stand o
   assert.equal(experiments.difference({ unit: "ms", is_boolean: false }, -1500), "−1.50 s");
   assert.equal(experiments.difference({ unit: "USD", is_boolean: false }, -0.002), "−$0.0020");
   assert.equal(experiments.difference(plain, 0), "0");
+  // The mark of a score and its difference have a tone each.
+  const ranged = { ...plain, key: "ok", passing_range: { min: 0.5 } };
+  assert.deepEqual(experiments.scoreText(ranged, { value: 0.536, values: 3, min: 0.45, max: 0.64, deviation: 0.102, passed: false, values_passed: 2, delta: 0.1, change: "improved" }),
+    { mark: "✕", text: "0.536 ±0.102", delta: "▲ +0.1", tone: "good", title: "ok 0.536, 0.45 to 0.64, 2 of 3 pass, at least 0.5, improved" });
+  assert.deepEqual(experiments.scoreText(ranged, { value: 0.7, passed: true }), { mark: "✓", text: "0.7", delta: "", tone: "", title: "ok 0.7, passed, at least 0.5" });
+  assert.equal(experiments.passesText({ ...plain, passing_range: { min: 0.2, max: 0.5 } }), "0.2 to 0.5");
   assert.equal(experiments.difference({ unit: "", is_boolean: true }, 0.25), "+25 pp");
   assert.equal(experiments.difference({ unit: "", is_boolean: true }, -0.276), "−27.6 pp");
   for (const values of [[], [0], [1, 2, undefined], [-3, -1], [1e-12, 2e-12], [-1e9, 1e9]]) {

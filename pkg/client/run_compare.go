@@ -151,7 +151,9 @@ type ComparedScore struct {
 	Deviation *float64 `json:"deviation"`
 	Delta     *float64 `json:"delta"`
 	Change    string   `json:"change"` // improved, degraded or same; empty where the baseline has none
-	Passed    *bool    `json:"passed"` // nil where no rule decides
+	Passed    *bool    `json:"passed"` // whether all values pass; nil where no rule decides
+
+	ValuesPassed *int `json:"values_passed"` // of several, those that pass; nil where no rule decides
 }
 
 // MarshalJSON writes the query as the API has it.

@@ -311,6 +311,7 @@ type CellScore struct {
 	Delta          float64 // to the mean of the baseline, if Change is not ""
 	Change         Change
 	Passed, Judged bool
+	ValuesPassed   int // of Values, those that pass, if Judged
 }
 
 // Cell returns what a run made of a row; nil if it has no session about it.
@@ -352,12 +353,20 @@ func (c *Many) score(metric, row, side int) (x CellScore, ok bool) {
 		rule := &m.rules[side]
 		for _, text := range texts {
 			if rule.Categories != nil {
-				judged = judged.and(slices.Contains(rule.Categories, text))
+				pass := slices.Contains(rule.Categories, text)
+				judged = judged.and(pass)
+				if pass && len(numbers) == 0 { // of texts beside numbers the cell has none
+					x.ValuesPassed++
+				}
 			}
 		}
 		if rule.decides() {
 			for _, v := range numbers {
-				judged = judged.and(rule.passesNumber(v))
+				pass := rule.passesNumber(v)
+				judged = judged.and(pass)
+				if pass {
+					x.ValuesPassed++
+				}
 			}
 		}
 	}

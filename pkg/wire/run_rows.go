@@ -213,6 +213,9 @@ func comparedScore(score *run.CellScore) []byte {
 	}
 	if score.Judged {
 		b.Bool("passed", score.Passed)
+		if score.Values > 1 {
+			b.Int("values_passed", int64(score.ValuesPassed))
+		}
 	}
 	return b.Bytes()
 }

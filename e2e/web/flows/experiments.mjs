@@ -129,6 +129,9 @@ test("one run: datapoints, what passes, the session behind a row", async () => {
   assert.ok((await p.page.textContent(".table .row")).includes(questions[0]), "the input is not shown as it is");
   await p.page.click(".row-counters button:has-text('Failed')");
   await p.page.waitForFunction(() => location.hash.includes("only=failed") && [...document.querySelectorAll(".table .row")].every((r) => r.textContent.includes("✕")));
+  // Of repetitions it is said how many pass, and what passes is said of the column.
+  await soon.match(() => p.page.locator(".table .row [title^='correctness']").first().getAttribute("title"), /^correctness 0\.41, 0\.4 to 0\.42, 0 of 3 pass, at least 0\.5$/);
+  await soon.equal(() => p.page.locator(".table .head [role=columnheader]", { hasText: "correctness" }).getAttribute("title"), "passes: at least 0.5");
   await p.page.click(".row-counters button:has-text('With errors')");
   await p.page.waitForSelector(".empty button");
   await p.page.click(".empty button");
@@ -173,8 +176,8 @@ test("runs compared: intervals, the sentence, counters that filter, differences 
   assert.deepEqual((await p.page.locator(".run-card").evaluateAll((all) => all.map((c) => c.getAttribute("aria-label")))).slice(3), ["duration", "cost", "tokens", "zeal"]);
   // Rates differ by points, and an arrow says whether a row became better.
   assert.match(await p.page.innerText(".run-card[aria-label=polite]"), new RegExp(`baseline [\\d.]+ % over ${questions.length * 3} values[^]*${questions.length} pairs[^]*0 pp`));
-  const marks = await p.page.locator(".compared .marks span").evaluateAll((all) => all.map((s) => [s.className, s.textContent]));
-  assert.ok(marks.some(([tone, text]) => tone === "good" && text.endsWith("▲ −10")), "less latency is no improvement");
+  const marks = await p.page.locator(".compared .marks > span > span:last-child").evaluateAll((all) => all.map((s) => [s.className, s.textContent.trim()]));
+  assert.ok(marks.some(([tone, text]) => tone === "good" && text === "▲ −10"), "less latency is no improvement");
   for (const [tone, text] of marks) if (/[▲▼]/.test(text)) assert.equal(text.includes("▲"), tone === "good", `${tone}: ${text}`);
   const worse = metric.runs[2].degraded;
   await p.page.click(".run-card[aria-label=correctness] .run-against:last-child button.bad");
@@ -203,6 +206,29 @@ test("runs compared: intervals, the sentence, counters that filter, differences 
   await p.page.waitForFunction(() => /^better/.test(document.querySelector(".run-card .whisker title")?.textContent) === false);
   await p.check("a comparison");
   await p.close();
+});
+
+test("all runs have their sentence, a mark keeps its tone whatever has changed, and nine runs are too many in words", async () => {
+  const more = [await experiment("slower", support, (i) => (i % 2 ? 0.45 : 0.4) + (i % 5) / 100), await experiment("last", support, () => 0.1)];
+  const p = await open({ width: 1440 });
+  await p.go(`${compared},${more.join(",")}`, ".compared");
+  await soon.equal(() => p.page.locator(".run-sentences p").count(), 3);
+  const shown = () => p.page.locator(".run-sentences").evaluate((box) => box.scrollHeight <= box.clientHeight);
+  assert.ok(await shown(), "sentences are out of sight");
+  await p.page.click("button:has-text('Show the sentences of 1 other run')");
+  await soon.equal(() => p.page.locator(".run-sentences p").count(), 4);
+  assert.ok(await shown(), "sentences are out of sight");
+  // 0.45 of the one that is slower does not pass, and is better than 0.41.
+  const score = p.page.locator(".compared .marks > span[title*='not passed'][title$='improved']").first();
+  assert.match(await score.locator(".bad").textContent(), /^✕/);
+  assert.match(await score.locator(".good").textContent(), /▲ \+/);
+  await p.flaws("five runs");
+  await p.go(`experiments/compare?runs=${Array.from({ length: 9 }, () => uuid()).join(",")}`, ".empty:has-text('8 runs are compared at most')");
+  await p.page.click(".empty a");
+  await p.page.waitForSelector("header:has-text('8 marked')");
+  await p.check("five runs");
+  await p.close();
+  for (const id of more) await send("DELETE", `/v1/runs/${id}`);
 });
 
 test("marked rows go into a queue and into a dataset", async () => {

@@ -430,8 +430,10 @@ export interface ComparedScore {
   /** this less the baseline; left out of the baseline and where it has none */
   delta?: number;
   change?: "improved" | "degraded" | "same";
-  /** left out where no rule decides */
+  /** whether all values pass; left out where no rule decides */
   passed?: boolean;
+  /** of several values, how many pass; left out where no rule decides */
+  values_passed?: number;
 }
 
 export interface Condition {

@@ -1,6 +1,6 @@
 // What the pages of experiments compute: how scores of a metric are written, where an interval stands on its axis, and which words of an
 // output are not in what it is compared with.
-import type { RunMetric } from "../api/types.gen.ts";
+import type { ComparedScore, RunMetric } from "../api/types.gen.ts";
 import { align } from "./align.ts";
 import * as format from "./format.ts";
 
@@ -24,6 +24,32 @@ function digits(v: number): string {
 
 /** A difference with its sign; that of two rates is in percentage points. */
 export const difference = (m: Unit, v: number): string => (v > 0 ? "+" : "") + (m.is_boolean ? `${digits(v * 100)} pp` : score(m, v));
+
+/** The signs of changes. That of a difference is with its number. */
+export const arrows = { improved: "▲", degraded: "▼", same: "=" };
+
+/** The range in which scores of a metric pass, in words; "" if it has none. */
+export function passesText(m: RunMetric): string {
+  const { min, max } = m.passing_range ?? {};
+  return min !== undefined && max !== undefined ? `${score(m, min)} to ${score(m, max)}` : min !== undefined ? `at least ${score(m, min)}` : max !== undefined ? `at most ${score(m, max)}` : "";
+}
+
+/** A score of a cell: the mark of its rule, the value with how far its repetitions lie apart, how it differs from the baseline, and all of it in words. */
+export interface ScoreText { mark: "" | "✓" | "✕"; text: string; delta: string; tone: "" | "good" | "bad"; title: string }
+
+export function scoreText(m: RunMetric, s: ComparedScore | undefined): ScoreText | null {
+  if (!s) return null;
+  const value = score(m, s.value);
+  const spread = s.deviation !== undefined && s.deviation > Math.abs(Number(s.value)) * 1e-9 ? ` ±${score(m, s.deviation)}` : "";
+  const verdict = s.passed === undefined ? "" : s.values !== undefined && s.values_passed !== undefined ? `${s.values_passed} of ${s.values} pass` : s.passed ? "passed" : "not passed";
+  return {
+    mark: s.passed === undefined ? "" : s.passed ? "✓" : "✕",
+    text: value + spread,
+    delta: s.delta !== undefined && s.change !== "same" ? `${s.change ? `${arrows[s.change]} ` : ""}${difference(m, s.delta)}` : "",
+    tone: s.change === "improved" ? "good" : s.change === "degraded" ? "bad" : "",
+    title: [`${m.key} ${value}`, s.min !== undefined && s.max !== undefined ? `${score(m, s.min)} to ${score(m, s.max)}` : "", verdict, verdict && passesText(m), s.change ?? ""].filter(Boolean).join(", "),
+  };
+}
 
 /** The ends of the axis on which values stand: it holds 0 and all of them, with some room. */
 export function axis(values: (number | undefined)[]): [number, number] {

@@ -10,6 +10,7 @@ export interface Column<T> {
   width: number; // pixels; a column that grows has the least
   grow?: number; // its part of the space that is left over
   right?: boolean;
+  title?: string; // what is said of the column
   sort?: string; // the order that a click asks for
   cell: (row: T) => ComponentChildren;
 }
@@ -79,7 +80,7 @@ export function Table<T>(p: Props<T>) {
           </div>
         )}
         {p.columns.map((c) => (
-          <div key={c.id} role="columnheader" class={c.right ? "right" : ""} style={style(c)}
+          <div key={c.id} role="columnheader" title={c.title} class={c.right ? "right" : ""} style={style(c)}
             aria-sort={c.sort && p.sort?.by === c.sort ? (p.sort.ascending ? "ascending" : "descending") : undefined}>
             {c.sort && p.onSort ? (
               <button tabIndex={-1} onClick={() => p.onSort!(c.sort!)}>

@@ -1,9 +1,9 @@
 // A card a metric: the difference of each run from the baseline with its interval, all on one axis, and the counters that filter.
 import { useState } from "preact/hooks";
 import { route, setParams } from "../../app/router.ts";
-import { axis, difference, place, score } from "../../model/experiments.ts";
+import { arrows, axis, difference, place, score } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
-import { arrows, type Head, type Metric } from "./rows.ts";
+import type { Head, Metric } from "./rows.ts";
 
 /** So many metrics have a card until somebody asks for all. */
 const mostCards = 12;

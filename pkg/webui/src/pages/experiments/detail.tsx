@@ -5,13 +5,14 @@ import { call } from "../../api/client.ts";
 import { readEvent } from "../../api/cache.ts";
 import type { Event, GetDatapointAnswer } from "../../api/types.gen.ts";
 import { href } from "../../app/router.ts";
-import { axis, textOf } from "../../model/experiments.ts";
+import { axis, scoreText, textOf } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
 import { scoresOf } from "../../model/scores.ts";
 import { Problem, useLoaded, useRested } from "../../parts/common.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
 import { Whisker } from "./cards.tsx";
-import { scoreText, select, type Cell, type Head, type Row } from "./rows.ts";
+import { select, type Cell, type Head, type Row } from "./rows.ts";
+import { Score } from "./score.tsx";
 
 export function Detail({ row, runs, metrics, base, expected, children }: Pick<Head, "runs" | "metrics"> & { row: Row; base: number; expected: boolean; children: ComponentChildren }) {
   const [turns, setTurns] = useState<Record<string, string>>({}); // the repetitions that are shown, by the first
@@ -66,12 +67,11 @@ function Scores({ row, cell, metrics, event }: { row: Row; cell: Cell; metrics: 
   return (
     <ul class="detail-scores">
       {metrics.map((m) => {
-        const text = scoreText(m, cell);
         const s = cell.scores[m.key];
-        return text && s && (
+        return s && (
           <li key={m.key}>
-            <span class="ellipsis">{m.key}</span><span class={text.tone} title={text.title}>{text.text}</span>
-            {s.min !== undefined && s.max !== undefined && s.min < s.max && <Whisker on={axis(row.cells.flatMap((c) => [c?.scores[m.key]?.min, c?.scores[m.key]?.max]))} low={s.min} high={s.max} middle={Number(s.value)} label={text.title} />}
+            <span class="ellipsis">{m.key}</span><Score metric={m} of={s} />
+            {s.min !== undefined && s.max !== undefined && s.min < s.max && <Whisker on={axis(row.cells.flatMap((c) => [c?.scores[m.key]?.min, c?.scores[m.key]?.max]))} low={s.min} high={s.max} middle={Number(s.value)} label={scoreText(m, s)!.title} />}
             {said.get(m.name) && <p class="secondary wrap">{said.get(m.name)}</p>}
           </li>
         );

@@ -7,7 +7,8 @@ import * as format from "../../model/format.ts";
 import { useRested } from "../../parts/common.tsx";
 import { reveal, useWindow } from "../../parts/table.tsx";
 import { Mark } from "./list.tsx";
-import { scoreText, select, type Cell, type Head, type Metric, type Row } from "./rows.ts";
+import { select, type Cell, type Head, type Metric, type Row } from "./rows.ts";
+import { Score } from "./score.tsx";
 
 /** So many scores stand in a cell; the row that is open has all. */
 const mostScores = 3;
@@ -92,7 +93,7 @@ function said(cell: Cell, other: string | undefined, { metrics, more, below }: S
   return (
     <>
       <div class="marks">
-        {metrics.map((m) => { const s = scoreText(m, cell); return s && <span key={m.key} class={s.tone} title={s.title}>{`${m.name} ${s.text}`}</span>; })}
+        {metrics.map((m) => <Score key={m.key} metric={m} of={cell.scores[m.key]} name />)}
         {more > 0 && <span class="faint">{`+${more}`}</span>}
       </div>
       <div class={`said${cell.error ? " bad" : ""}`} title={cell.error ?? cell.output}>

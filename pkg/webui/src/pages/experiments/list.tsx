@@ -18,7 +18,7 @@ const every = 3000; // milliseconds between two readings of runs that go on
 const mostSorted = 1000;
 
 /** So many can be compared. */
-const mostCompared = 8;
+export const mostCompared = 8;
 
 /** So many datasets, metrics of each and runs of each show how scores went. */
 const mostTrends = 6;

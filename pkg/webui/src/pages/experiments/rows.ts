@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call, isAbort } from "../../api/client.ts";
 import type { RunCompare, RunCompareInput } from "../../api/types.gen.ts";
 import { route, setParams } from "../../app/router.ts";
-import { difference, score } from "../../model/experiments.ts";
 
 export type Answer = RunCompare;
 export type Row = Answer["rows"][number];
@@ -69,23 +68,6 @@ export function useRows(body: RunCompareInput): Rows {
     return () => stop.current?.abort();
   }, [key, turn]);
   return { head: state.head, rows: state.rows, loading, error, more: () => { if (state.cursor && !loading && !error && state.key === key) read(state.cursor); }, reload: () => setTurn((n) => n + 1) };
-}
-
-/** The signs of changes. That of a difference is with its number. */
-export const arrows = { improved: "▲", degraded: "▼", same: "=" };
-
-/** The score of a cell in words: passed or not, the value, how far its repetitions lie apart, how it differs from the baseline. */
-export function scoreText(m: Metric, cell: Cell | null | undefined): { text: string; tone: string; title: string } | null {
-  const s = cell?.scores[m.key];
-  if (!s) return null;
-  const value = score(m, s.value);
-  const spread = s.deviation !== undefined && s.deviation > Math.abs(Number(s.value)) * 1e-9 ? ` ±${score(m, s.deviation)}` : "";
-  const delta = s.delta !== undefined && s.change !== "same" ? ` ${s.change ? arrows[s.change] : ""} ${difference(m, s.delta)}` : "";
-  return {
-    text: `${s.passed === undefined ? "" : s.passed ? "✓ " : "✕ "}${value}${spread}${delta}`,
-    tone: s.change === "improved" ? "good" : s.change === "degraded" || (s.change === undefined && s.passed === false) ? "bad" : "",
-    title: [`${m.key} ${value}`, s.min !== undefined && s.max !== undefined ? `${score(m, s.min)} to ${score(m, s.max)}` : "", s.passed === undefined ? "" : s.passed ? "passed" : "not passed", s.change ?? ""].filter(Boolean).join(", "),
-  };
 }
 
 export const select = (id: string | null) => setParams({ s: id }, true);

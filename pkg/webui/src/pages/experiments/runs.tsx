@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
-import { score } from "../../model/experiments.ts";
+import { passesText, score } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Empty, Problem } from "../../parts/common.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
@@ -13,10 +13,14 @@ import { Cards } from "./cards.tsx";
 import { Detail } from "./detail.tsx";
 import { Grid } from "./grid.tsx";
 import { Mark, Pick, Status, useDatasetNames } from "./list.tsx";
-import { chosen, scoreText, select, useRows, type Head, type Row } from "./rows.ts";
+import { chosen, select, useRows, type Head, type Row } from "./rows.ts";
+import { Score } from "./score.tsx";
 
 /** So many metrics of a run have a column; the datapoint that is open has all. */
 const mostColumns = 6;
+
+/** So many runs compared have their sentence on the page until somebody asks for all. */
+const mostSentences = 3;
 
 export function RunsPage({ ids }: { ids: string[] }) {
   const { params } = route.value;
@@ -119,9 +123,12 @@ function RunHeader({ head, id }: { head: Head | null; id: string }) {
 }
 
 function Sentences({ head, link }: { head: Head; link: () => string }) {
+  const [all, setAll] = useState(false);
+  const said = head.runs.filter((r) => r.sentence);
   return (
     <div class="run-sentences" tabIndex={0}>
-      {head.runs.filter((r) => r.sentence).map((r) => <p key={r.run_id}><b>{r.name}</b>{`: ${r.sentence} `}<Copy text={() => `${r.name}: ${r.sentence}\n${link()}`} label="Copy the sentence with its link" plain /></p>)}
+      {said.slice(0, all ? undefined : mostSentences).map((r) => <p key={r.run_id}><b>{r.name}</b>{`: ${r.sentence} `}<Copy text={() => `${r.name}: ${r.sentence}\n${link()}`} label="Copy the sentence with its link" plain /></p>)}
+      {!all && said.length > mostSentences && <button type="button" class="button" onClick={() => setAll(true)}>{`Show the sentences of ${format.plural(said.length - mostSentences, "other run")}`}</button>}
     </div>
   );
 }
@@ -157,7 +164,7 @@ function RunTable({ head, rows, selected, marks, onMark, onOpen, onEnd }: { head
     text("Input", 3, (r) => r.input), text("Expected", 2, (r) => r.expected),
     { ...text("Output", 3, (r) => r.cells[0]?.output), cell: (r) => { const c = r.cells[0]; return <><span class={`ellipsis${c?.error ? " bad" : ""}`} title={c?.error ?? c?.output}>{c?.error ?? (c?.output || "–")}</span>{c && c.sessions > 1 && <span class="chip" title="Repetitions">{`× ${format.count(c.sessions)}`}</span>}</>; } },
     ...[...own.slice(0, mostColumns), ...head.metrics.filter((m) => m.key === "duration" || (m.key === "cost" && m.runs[0]!.values > 0))].map((m): Column<Row> => ({
-      id: m.key, label: m.key, width: 116, right: true, sort: m.key, cell: (r) => { const s = scoreText(m, r.cells[0]); return s ? <span class={`ellipsis ${s.tone}`} title={s.title}>{s.text}</span> : <span class="faint">–</span>; },
+      id: m.key, label: m.key, width: 116, right: true, sort: m.key, title: passesText(m) && `passes: ${passesText(m)}`, cell: (r) => { const s = r.cells[0]?.scores[m.key]; return s ? <Score metric={m} of={s} className="ellipsis" /> : <span class="faint">–</span>; },
     })),
   ];
   return <Table label="Datapoints" columns={columns} rows={rows} rowId={(r) => r.id} rowHeight={32} selected={selected} sort={{ by: sort, ascending }}
