@@ -15,14 +15,15 @@ interface Props {
   fields: string[];
   values: (field: string, typed: string) => Promise<{ value: string; count: number }[]>;
   onChange: (text: string) => void;
-  /** Every text, as it is typed; onChange has those that can be read, once they are done. */
+  /** Every text, as it is typed, which then stands in text; onChange has those that can be read, once they are done. */
   onType?: (text: string) => void;
 }
 
 export const barId = "filter-bar";
 
 export function FilterBar({ text, of, fields, values, onChange, onType }: Props) {
-  const [draft, setDraft] = useState(text);
+  const [own, setDraft] = useState(text);
+  const draft = onType ? text : own;
   const [open, setOpen] = useState(false);
   const [list, setList] = useState<Suggestion[]>([]);
   const [at, setAt] = useState(-1);
