@@ -27,6 +27,8 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await p.page.keyboard.press("Tab");
   await soon.equal(() => p.page.inputValue("dialog #filter-bar"), "type:tool duration>");
   await soon.match(() => p.page.textContent("dialog form"), /Missing: a filter that can be read\./);
+  const [under, next] = await Promise.all([".problem", "label:has-text('Fires when it is')"].map((s) => p.page.locator(`dialog ${s}`).boundingBox()));
+  assert.ok(under.y + under.height <= next.y, "what is wrong with the filter covers what is below it");
   await p.page.fill("dialog #filter-bar", "type:tool");
   assert.ok(await p.page.isEnabled("dialog button:text-is('Save')"));
   await p.page.click("dialog button:has-text('Add a channel')");
