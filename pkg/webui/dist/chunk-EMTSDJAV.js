@@ -1,1 +1,0 @@
-var o=globalThis.trustedTypes,s=["markdown.worker.js","diff.worker.js"],t=o?.createPolicy("workers",{createScriptURL(r){if(!s.some(e=>r===new URL(e,import.meta.url).href))throw new TypeError(`${r} is no worker of these pages`);return r}});function n(r){let e=new URL(r,import.meta.url).href;return t?t.createScriptURL(e):e}export{n as a};

@@ -1,1 +1,0 @@
-import{h as t}from"./chunk-SSEETGRS.js";function i(n,e){return t("v1/sessions/search",{method:"POST",body:n,...e&&{signal:e}})}function c(n,e,r,s){return t("v1/events/search",{method:"POST",body:{...r,projections:[...new Set([...n,...e])]},...s&&{signal:s}})}export{i as a,c as b};
