@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -38,7 +40,7 @@ type Item struct {
 	State   State
 	Needed  int             // annotators, as the queue asked when the item entered
 	Slots   int             // how many may annotate it while it waits: one more than Needed if they are tied
-	Scores  json.RawMessage // what was written on the event; nil: nothing yet
+	Scores  json.RawMessage // what was written on the event, explanations with it; nil: nothing yet
 	Added   int64           // Unix milliseconds
 	Updated int64           // of the last annotation, Unix milliseconds; 0: there was none
 	// Annotations are by annotator, the first one first.
@@ -195,7 +197,8 @@ func (it *Item) admit(annotator string, now int64) error {
 }
 
 // conclude finds out what the annotations and the settlement come to. While annotations are too few, nothing is written on the
-// event; what was written before and is no longer agreed on becomes null there.
+// event; what was written before and is no longer agreed on becomes null there. Comments of who gave a score are its explanation on the
+// event, and come and go with it.
 func (it *Item) conclude() (patch json.RawMessage) {
 	it.State, it.Slots = Waiting, it.Needed
 	var agreed []agreedScore
@@ -220,7 +223,7 @@ func (it *Item) conclude() (patch json.RawMessage) {
 	for name, value := range rawjson.Object(it.Scores) {
 		left[name] = string(value)
 	}
-	for _, s := range agreed {
+	for _, s := range it.explained(agreed) {
 		now.Raw(s.metric, s.value)
 		if left[s.metric] != string(s.value) {
 			change.Raw(s.metric, s.value)
@@ -240,6 +243,63 @@ func (it *Item) conclude() (patch json.RawMessage) {
 type agreedScore struct {
 	metric string
 	value  json.RawMessage
+}
+
+// explanationSuffix ends the name of the member of an event's metrics that explains a score, as of other metrics' scores.
+const explanationSuffix = "_explanation"
+
+// MaxExplanation bounds the explanation of a score in bytes; what is longer is cut. It is on the event once for each metric.
+const MaxExplanation = 10_000
+
+// explained returns scores, each with its explanation behind it where there is one. A score of a metric that has the name of an explanation
+// is left as it is.
+func (it *Item) explained(agreed []agreedScore) []agreedScore {
+	list := make([]agreedScore, 0, 2*len(agreed))
+	for _, s := range agreed {
+		list = append(list, s)
+		name := s.metric + explanationSuffix
+		text := it.explanation(s)
+		if text != "" && !slices.ContainsFunc(agreed, func(other agreedScore) bool { return other.metric == name }) {
+			list = append(list, agreedScore{name, rawjson.AppendString(nil, text)})
+		}
+	}
+	return list
+}
+
+// explanation returns why a score is what it is: the comment of who settled it, else those of the annotators who gave it, of all who gave a
+// number that went into a mean. One comment stands alone, several have the annotators' names before them.
+func (it *Item) explanation(s agreedScore) string {
+	if it.Settlement != nil && rawjson.Get(it.Settlement.Scores, s.metric) != nil {
+		return cut(strings.TrimSpace(it.Settlement.Comment))
+	}
+	var by, comments []string
+	for _, a := range it.Annotations {
+		given := rawjson.Get(a.Scores, s.metric)
+		comment := strings.TrimSpace(a.Comment)
+		if given == nil || comment == "" || rawjson.KindOf(s.value) != '0' && key(given) != key(s.value) {
+			continue
+		}
+		by, comments = append(by, a.Annotator), append(comments, comment)
+	}
+	if len(comments) == 1 {
+		return cut(comments[0])
+	}
+	for i := range comments {
+		comments[i] = by[i] + ": " + comments[i]
+	}
+	return cut(strings.Join(comments, "\n"))
+}
+
+// cut returns a text with at most MaxExplanation bytes.
+func cut(text string) string {
+	if len(text) <= MaxExplanation {
+		return text
+	}
+	text = text[:MaxExplanation-len("…")]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text + "…"
 }
 
 // over returns scores with those of the settlement in the place of the annotators'.

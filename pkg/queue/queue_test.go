@@ -221,6 +221,62 @@ func TestSettled(t *testing.T) {
 	}
 }
 
+// TestExplanations has comments become the explanations of scores. Each step is who does what, with which scores and comment; want is what
+// changes on the event.
+func TestExplanations(t *testing.T) {
+	t.Parallel()
+	type step struct{ who, what, scores, comment, want string }
+	long := strings.Repeat("ß", MaxExplanation)
+	for _, tt := range []struct {
+		name   string
+		needed int
+		steps  []step
+	}{
+		{"one person", 1, []step{
+			{"a", "annotate", `{"m":1,"n":"x"}`, " fine ", `{"m":1,"m_explanation":"fine","n":"x","n_explanation":"fine"}`},
+			{"a", "annotate", `{"m":1,"n":"x"}`, "better", `{"m_explanation":"better","n_explanation":"better"}`},
+			{"a", "annotate", `{"m":2}`, "", `{"m":2,"m_explanation":null,"n":null,"n_explanation":null}`},
+			{"a", "annotate", `{"m":2}`, "why", `{"m_explanation":"why"}`},
+			{"a", "withdraw", ``, "", `{"m":null,"m_explanation":null}`},
+		}},
+		{"those who gave the score", 2, []step{
+			{"a", "annotate", `{"m":true,"n":1}`, "calm", ``},
+			{"b", "annotate", `{"m":false,"n":2}`, "rude", ``},
+			{"c", "annotate", `{"m":false}`, "", `{"m":false,"m_explanation":"rude","n":1.5,"n_explanation":"a: calm\nb: rude"}`},
+			{"c", "annotate", `{"m":true}`, "", `{"m":true,"m_explanation":"calm"}`},
+			{"lead", "settle", `{"m":false}`, "it shouts", `{"m":false,"m_explanation":"it shouts"}`},
+			{"lead", "settle", `{"m":false}`, "", `{"m_explanation":null}`},
+			{"lead", "unsettle", ``, "", `{"m":true,"m_explanation":"calm"}`},
+			{"c", "withdraw", ``, "", `{"m":null,"m_explanation":null,"n":null,"n_explanation":null}`},
+		}},
+		{"a metric that has the name of an explanation", 1, []step{
+			{"a", "annotate", `{"m":1,"m_explanation":"own"}`, "fine", `{"m":1,"m_explanation":"own","m_explanation_explanation":"fine"}`},
+		}},
+		{"too long", 1, []step{
+			{"a", "annotate", `{"m":1}`, long, `{"m":1,"m_explanation":"` + long[:MaxExplanation-4] + `…"}`},
+		}},
+	} {
+		it := Item{State: Waiting, Needed: tt.needed, Slots: tt.needed}
+		for i, step := range tt.steps {
+			var patch json.RawMessage
+			var err error
+			switch step.what {
+			case "annotate":
+				patch, err = it.Annotate(Annotation{Annotator: step.who, Scores: raw(step.scores), Comment: step.comment}, int64(i+1))
+			case "withdraw":
+				patch, err = it.Withdraw(step.who, 1000)
+			case "settle":
+				patch, err = it.Settle(Settlement{Annotator: step.who, Scores: raw(step.scores), Comment: step.comment})
+			case "unsettle":
+				patch, err = it.Unsettle()
+			}
+			if err != nil || string(patch) != step.want {
+				t.Errorf("%s, step %d: %s %v, want %s", tt.name, i, patch, err, step.want)
+			}
+		}
+	}
+}
+
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	claim := func(who string, expires int64) []Claim { return []Claim{{who, expires}} }

@@ -376,11 +376,11 @@ func scoresStay(e *env) {
 	e.annotate(q.ID, "a", "ann", `{"taste.of.it":3}`)
 	telemetry(
 		scored.ID,
-		`{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste":{"of":{"it":5}},"other":{"x":1}}`,
+		`{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste.of.it_explanation":"great","taste":{"of":{"it":5}},"other":{"x":1}}`,
 		`{"ground_truth":"five","rating":1}`,
 	)
 	got := e.event(scored.ID)
-	e.equal("metrics", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1}}`, string(got.Metrics))
+	e.equal("metrics", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"taste.of.it_explanation":"by ann","other":{"x":1}}`, string(got.Metrics))
 	e.equal("feedback", `{"ground_truth":"four","rating":1}`, string(got.Feedback))
 	e.equal("outputs", `{"x":1}`, string(got.Outputs))
 
@@ -390,7 +390,7 @@ func scoresStay(e *env) {
 	telemetry(scored.ID, `{"m":1,"renamed":2}`, "")
 	e.equal(
 		"after the metric has another name",
-		`{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1},"renamed":2}`,
+		`{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"taste.of.it_explanation":"by ann","other":{"x":1},"renamed":2}`,
 		string(e.event(scored.ID).Metrics),
 	)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -333,13 +334,13 @@ func queueAnnotations(e *env) {
 	it = e.annotate(q, "a", "cid", `{"m":1.50,"n":"y"}`)
 	e.equal("done", queue.Done, it.State)
 	e.reopen(optionsNone)
-	x.Metrics = raw(`{"kept":1.0,"m":1,"n":"y"}`)
+	x.Metrics = raw(`{"kept":1.0,"m":1,"m_explanation":"ann: by ann\nbob: by bob\ncid: by cid","n":"y","n_explanation":"bob: by bob\ncid: by cid"}`)
 	e.holds(x)
 	again := e.annotate(q, "a", "cid", `{"m":1.50,"n":"y"}`)
 	it.Annotations, again.Annotations = nil, nil
 	e.equal("repeated", it, again)
 	e.annotate(q, "a", "cid", `{"n":"y"}`)
-	x.Metrics = raw(`{"kept":1.0,"m":0.75,"n":"y"}`)
+	x.Metrics = raw(`{"kept":1.0,"m":0.75,"m_explanation":"ann: by ann\nbob: by bob","n":"y","n_explanation":"bob: by bob\ncid: by cid"}`)
 	e.holds(x)
 	items, err := e.s.LoadQueueItems(e.ctx, e.project, q, []string{id("a").String(), id("b").String(), "v1"})
 	e.ok(err)
@@ -485,6 +486,12 @@ func queueSettled(e *env) {
 	e.ok(err)
 	e.equal("state", queue.Done, it.State)
 	metrics("a", "m=false")
+	e.equal("explained", `"so"`, string(rawjson.Get(e.event(id("a")).Metrics, "m_explanation")))
+	_, err = e.s.SettleItem(e.ctx, e.project, q, id("a"), queue.Settlement{Annotator: "lead", Scores: raw(`{"m":true}`)})
+	e.ok(err)
+	e.equal("settled without a comment", `{"m":true,"m_explanation":null}`, string(e.event(id("a")).Metrics))
+	_, err = settle("a", `{"m":false}`)
+	e.ok(err)
 	differ(queue.Unsettled, "c")
 	differ(queue.Settled, "a")
 	e.reopen(optionsNone)
@@ -499,6 +506,7 @@ func queueSettled(e *env) {
 	e.ok(err)
 	e.equal("state without settlement", queue.Waiting, it.State)
 	metrics("a", "m=null")
+	e.equal("explained no longer", `null`, string(rawjson.Get(e.event(id("a")).Metrics, "m_explanation")))
 	_, err = e.s.UnsettleItem(e.ctx, e.project, q, id("a"))
 	e.equal("taken back twice", fault.NotFound, fault.Of(err))
 
@@ -508,7 +516,7 @@ func queueSettled(e *env) {
 	if it.State != queue.Waiting || len(it.Annotations) != 1 || len(it.Claims) != 1 || it.Claims[0].Annotator != "bob" {
 		e.Errorf("withdrawn: %+v", it)
 	}
-	metrics("b", "m=null")
+	e.equal("withdrawn from the event", `{"m":null,"m_explanation":null}`, string(e.event(id("b")).Metrics))
 	e.equal("bob is asked again", "b", e.claim(q, "bob", "a", "b", "c"))
 	_, err = e.s.WithdrawAnnotation(e.ctx, e.project, q, id("b"), "bob")
 	e.equal("withdrawn twice", fault.NotFound, fault.Of(err))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -24,7 +25,7 @@ import (
 //
 // It is a request of the writer of the event's session. An annotator whose claim has run out may still answer.
 func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (queue.Item, error) {
-	size := len(a.Scores) + len(a.Comment)
+	size := bytesOf(a.Scores, a.Comment)
 	return s.changeItem(ctx, "annotate item", projectID, id, eventID, size, func(it *queue.Item, now, _ int64) (json.RawMessage, *turn, error) {
 		patch, err := it.Annotate(a, now)
 		if err != nil {
@@ -49,7 +50,7 @@ func (s *Store) WithdrawAnnotation(ctx context.Context, projectID int64, id stri
 
 // SettleItem stores what a person decides where annotators differ, in place of an earlier settlement, and its scores on the event.
 func (s *Store) SettleItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, decided queue.Settlement) (queue.Item, error) {
-	size := len(decided.Scores) + len(decided.Comment)
+	size := bytesOf(decided.Scores, decided.Comment)
 	return s.changeItem(ctx, "settle item", projectID, id, eventID, size, func(it *queue.Item, now, _ int64) (json.RawMessage, *turn, error) {
 		decided.At, it.Updated = now, now
 		patch, err := it.Settle(decided)
@@ -64,6 +65,15 @@ func (s *Store) UnsettleItem(ctx context.Context, projectID int64, id string, ev
 		patch, err := it.Unsettle()
 		return patch, nil, err
 	})
+}
+
+// bytesOf is about how many bytes scores bring with their comment, which explains each of them on the event.
+func bytesOf(scores json.RawMessage, comment string) int {
+	size := len(scores) + len(comment)
+	for range rawjson.Object(scores) {
+		size += min(len(comment), queue.MaxExplanation)
+	}
+	return size
 }
 
 // itemChange changes an item at a time in Unix milliseconds. It returns which members of its event's metrics change, nil if there are
