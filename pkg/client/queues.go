@@ -28,8 +28,8 @@ type Queue struct {
 type QueueCounts struct {
 	Waiting  int `json:"waiting"`
 	Done     int `json:"done"`
-	Disputed int `json:"disputed"`
-	Held     int `json:"held"` // those of the waiting that somebody has claimed
+	Disputed int `json:"disputed"` // annotators are tied: those that ask for one more person, and those that one more has not settled
+	Held     int `json:"held"`     // those that lack annotations, disputed ones among them, and that somebody has claimed
 }
 
 // QueueProgress is how far an annotator is with a queue.

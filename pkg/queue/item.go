@@ -21,7 +21,7 @@ type State string
 const (
 	Waiting  State = "waiting"  // it lacks annotations
 	Done     State = "done"     // its scores are on the event
-	Disputed State = "disputed" // the annotators are tied over a metric, also with one person more
+	Disputed State = "disputed" // the annotators are tied over a metric; as stored, also with one person more (Item.Shown)
 	Removed  State = "removed"
 )
 
@@ -68,6 +68,14 @@ func (s *Settlement) Doc() json.RawMessage { return settlementFields.Object(s) }
 func SettlementFrom(doc json.RawMessage) (s Settlement) {
 	settlementFields.Read(doc, &s)
 	return s
+}
+
+// Shown returns the state that people are told: an item that waits for one person more because its annotators are tied is Disputed, too.
+func (it *Item) Shown() State {
+	if it.State == Waiting && it.Slots > it.Needed {
+		return Disputed
+	}
+	return it.State
 }
 
 // Live leaves of the claims those that have not run out at a time in Unix milliseconds.

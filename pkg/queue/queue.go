@@ -54,8 +54,8 @@ type Queue struct {
 
 var fields = rawjson.FieldsOf[Queue]()
 
-// Counts says how many items of a queue are in each state; removed ones are not counted. Held ones are those of the waiting that somebody
-// has claimed.
+// Counts says how many items of a queue are in each state, as Item.Shown has it; removed ones are not counted. Held ones are those that lack
+// annotations, Disputed ones among them, and that somebody has claimed.
 type Counts struct{ Waiting, Done, Disputed, Held int }
 
 // Progress says how far a person is with a queue.

@@ -120,7 +120,7 @@ func counts(c queue.Counts) json.RawMessage {
 func AppendQueueItem(dst []byte, it *queue.Item, blind bool) []byte {
 	var b rawjson.Builder
 	b.String("event_id", it.EventID.String())
-	b.String("state", string(it.State))
+	b.String("state", string(it.Shown()))
 	b.Int("annotators_needed", int64(it.Slots))
 	b.Int("annotators_done", int64(len(it.Annotations)))
 	b.String("added_at", isoTime(it.Added))

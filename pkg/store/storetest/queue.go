@@ -25,6 +25,7 @@ var queueTests = []test{
 	{"Queue/annotations become scores of the event", queueAnnotations},
 	{"Queue/one item opened, its lease renewed and lost", queueOpen},
 	{"Queue/differences are settled and taken back", queueSettled},
+	{"Queue/items over which people are tied count as disputed", queueTied},
 	{"Queue/agreement", queueAgreement},
 	{"Queue/events that are gone", queueGone},
 	{"Queue/filters let events in", queueFilters},
@@ -96,7 +97,7 @@ func (e *env) inQueue(q string, of ...string) string {
 	for _, it := range items {
 		for _, name := range of {
 			if it.EventID == id(name) {
-				out = append(out, name+"="+string(it.State))
+				out = append(out, name+"="+string(it.Shown()))
 			}
 		}
 	}
@@ -354,6 +355,60 @@ func queueAnnotations(e *env) {
 	e.equal("counts", queue.Counts{Done: 1}, loaded.Counts)
 	_, err = e.s.AnnotateItem(e.ctx, e.project, q, id("b"), queue.Annotation{Annotator: "ann", Scores: raw(`{"m":1}`)})
 	e.equal("not in the queue", fault.NotFound, fault.Of(err))
+}
+
+// queueTied has counts, lists and differences say the same of items over which annotators are tied, before and after a third came.
+func queueTied(e *env) {
+	e.putEach(step("s", "a", 1), step("s", "b", 2), step("s", "c", 3), step("s", "d", 4))
+	q := e.createQueue(queue.Update{}, "a", "b", "c", "d").ID
+	other := e.createQueue(queue.Update{}, "a").ID
+	told := func(counts queue.Counts, disputed, waiting string) {
+		e.Helper()
+		loaded, err := e.s.Queue(e.ctx, e.project, q)
+		e.ok(err)
+		e.equal("counts", counts, loaded.Counts)
+		for state, want := range map[queue.State]string{queue.Disputed: disputed, queue.Waiting: waiting} {
+			list, total, err := e.s.FindQueueItems(e.ctx, e.project, q, state, 10, 1)
+			e.ok(err)
+			got := ""
+			for _, text := range list {
+				for _, name := range []string{"a", "b", "c", "d"} {
+					if id(name).String() == text {
+						got += name
+					}
+				}
+			}
+			e.equal(string(state), want, got)
+			e.equal("how many are "+string(state), len(want), total)
+			items, err := e.s.LoadQueueItems(e.ctx, e.project, q, list)
+			e.ok(err)
+			for i := range items {
+				e.equal("shown as", state, items[i].Shown())
+			}
+		}
+		list, _, err := e.s.FindDifferences(e.ctx, e.project, q, queue.Unsettled, 10, 1)
+		e.ok(err)
+		e.equal("differences", loaded.Counts.Disputed, len(list))
+	}
+	told(queue.Counts{Waiting: 4}, "", "abcd")
+	for _, name := range []string{"a", "b", "d"} {
+		e.annotate(q, name, "ann", `{"m":"x"}`)
+	}
+	told(queue.Counts{Waiting: 4}, "", "abcd")
+	e.annotate(q, "a", "bob", `{"m":"y"}`)
+	e.annotate(q, "b", "bob", `{"m":"y"}`)
+	e.annotate(q, "d", "bob", `{"m":"x"}`)
+	told(queue.Counts{Waiting: 1, Disputed: 2, Done: 1}, "ab", "c")
+	e.equal("a third is asked", "a", e.claim(q, "cid", "a", "b", "c", "d"))
+	told(queue.Counts{Waiting: 1, Disputed: 2, Done: 1, Held: 1}, "ab", "c")
+	e.annotate(q, "a", "cid", `{"m":"z"}`)
+	told(queue.Counts{Waiting: 1, Disputed: 2, Done: 1}, "ab", "c")
+	_, err := e.s.SettleItem(e.ctx, e.project, q, id("b"), queue.Settlement{Annotator: "lead", Scores: raw(`{"m":"y"}`)})
+	e.ok(err)
+	told(queue.Counts{Waiting: 1, Disputed: 1, Done: 2}, "a", "c")
+	loaded, err := e.s.LoadQueues(e.ctx, e.project, []string{q, other})
+	e.ok(err)
+	e.equal("of both", []queue.Counts{{Waiting: 1, Disputed: 1, Done: 2}, {Waiting: 1}}, []queue.Counts{loaded[0].Counts, loaded[1].Counts})
 }
 
 func queueAgreement(e *env) {

@@ -280,6 +280,9 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 				return nil
 			})
 		if err == nil {
+			err = s.countTied(ctx, project, byID, group)
+		}
+		if err == nil {
 			err = s.countHeld(ctx, project, byID, group)
 		}
 		if err != nil {
@@ -287,6 +290,27 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 		}
 	}
 	return nil
+}
+
+// countTied moves those of the waiting items of a group of queues whose annotators are tied to the disputed ones (queue.Item.Shown). It reads
+// the rows of items that wait, of which a queue has at most queue.MaxWaiting.
+func (s *Store) countTied(ctx context.Context, project int64, byID map[string]*queue.Queue, group []string) error {
+	cond, args := s.db.AnyText("queue_id", 2, group)
+	return sqldb.Each(ctx, s.db, `SELECT queue_id, count(*)
+		FROM queue_item
+		WHERE project_id = $1 AND state = 'waiting' AND `+tied+` AND `+cond+`
+		GROUP BY queue_id`, append([]any{project}, args...), func(scan func(...any) error) error {
+		var id string
+		var n int
+		err := scan(&id, &n)
+		if q := byID[id]; q != nil {
+			// An item that came to be tied since the waiting ones were counted makes no count negative.
+			n = min(n, q.Counts.Waiting)
+			q.Counts.Waiting -= n
+			q.Counts.Disputed += n
+		}
+		return err
+	})
 }
 
 // countHeld fills in how many waiting items of a group of queues are claimed. Claims are few, and have an index of their own.

@@ -12,8 +12,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// tied holds of an item that waits because its annotators are tied, and one person more is asked.
+const tied = `(slots > needed)`
+
 // FindQueueItems lists the ids of the events of a queue in the order in which they entered, a page
-// of them, and counts all; only those in a state, or if that is empty all but the removed ones.
+// of them, and counts all; only those in a state, as queue.Item.Shown has it, or if that is empty all but the removed ones.
 func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (
 	events []string, total int, err error) {
 	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
@@ -28,6 +31,12 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 	cond, args := `state <> $3`, []any{projectID, id, string(queue.Removed)}
 	if state != "" {
 		cond, args[2] = `state = $3`, string(state)
+		switch state {
+		case queue.Waiting:
+			cond += ` AND NOT ` + tied
+		case queue.Disputed:
+			cond = `(state = $3 OR state = 'waiting' AND ` + tied + `)`
+		}
 	}
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND `+cond, args, &total); err != nil {
 		return nil, 0, sqldb.WrapError(s.db, err, "count items")

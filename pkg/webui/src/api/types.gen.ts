@@ -1807,10 +1807,13 @@ export type QueueCaughtUp = boolean;
 
 /** items by state */
 export interface QueueCounts {
+  /** they lack annotations */
   waiting: number;
+  /** their scores are on the events */
   done: number;
+  /** annotators are tied over a metric: items that ask for one more person, and those that one more has not settled */
   disputed: number;
-  /** those of the waiting that somebody has claimed */
+  /** those that lack annotations, disputed ones among them, and that somebody has claimed */
   held: number;
 }
 
@@ -1853,6 +1856,7 @@ export interface QueueProgress {
   held_by_others: number;
 }
 
+/** `disputed`: the annotators are tied over a metric, whether one more person is asked or was */
 export type QueueState = "waiting" | "done" | "disputed" | "removed";
 
 export interface Refusal {
