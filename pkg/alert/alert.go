@@ -251,9 +251,12 @@ func (a *Alert) Breach(r *Reading) (out, known bool) {
 	return v > threshold, true
 }
 
-// Condition says in words when the alert fires.
-func (a *Alert) Condition() string {
-	s := a.Op + " " + number(a.Threshold)
+// Condition says in words when the alert fires, with the threshold as a plain number.
+func (a *Alert) Condition() string { return a.ConditionIn("") }
+
+// ConditionIn says in words when the alert fires, with the threshold in the unit of what is measured.
+func (a *Alert) ConditionIn(u Unit) string {
+	s := a.Op + " " + u.Figure(a.Threshold)
 	if a.Compare == WeekBefore {
 		s = "more than " + number(a.Threshold) + " % " + a.Op + " the week before"
 	}

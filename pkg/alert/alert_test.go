@@ -224,12 +224,40 @@ func TestStep(t *testing.T) {
 	}
 }
 
+func TestFigures(t *testing.T) {
+	for _, tt := range []struct {
+		unit Unit
+		v    float64
+		want string
+	}{
+		{"", 1576.123456, "1576.12"}, {"", -3, "-3"},
+		{Milliseconds, 0, "0 ms"}, {Milliseconds, 0.42, "0.4 ms"}, {Milliseconds, 0.97, "1 ms"}, {Milliseconds, 99.6, "100 ms"}, {Milliseconds, 999.6, "1.00 s"},
+		{Milliseconds, 1576.1, "1.58 s"}, {Milliseconds, 59_400, "59.4 s"}, {Milliseconds, 59_600, "1 m"}, {Milliseconds, 75_000, "1 m 15 s"},
+		{Milliseconds, 3_599_900, "1 h"}, {Milliseconds, 5_400_000, "1 h 30 m"}, {Milliseconds, -1576.1, "-1.58 s"},
+		{Dollars, 0, "$0"}, {Dollars, 12.3456, "$12.35"}, {Dollars, 5, "$5"}, {Dollars, 0.5, "$0.50"}, {Dollars, 0.000423, "$0.00042"}, {Dollars, 1e-12, "$0.00000000"},
+		{Rate, 0.9751, "97.5%"}, {Rate, 1, "100%"}, {Rate, 0, "0%"},
+	} {
+		if got := tt.unit.Figure(tt.v); got != tt.want {
+			t.Errorf("%g %s: %s, want %s", tt.v, tt.unit, got, tt.want)
+		}
+	}
+	a := valid()
+	a.Threshold = 0.95
+	if got := a.ConditionIn(Rate); !strings.HasPrefix(got, "above 95% over ") {
+		t.Errorf("condition: %s", got)
+	}
+	a.Compare = WeekBefore
+	if got := a.ConditionIn(Milliseconds); !strings.HasPrefix(got, "more than 0.95 % above the week before") {
+		t.Errorf("condition of weeks: %s", got)
+	}
+}
+
 func TestNotice(t *testing.T) {
 	a := valid()
 	a.Compare, a.Threshold, a.For = WeekBefore, 20, 10
 	r := Reading{At: 10 * minute * 60, Value: ptr(1200.5), Before: ptr(1000.0), Events: 40, EventsBefore: 30}
-	n := NewNotice(&a, &Channel{ID: "c", Type: Email, Mail: []string{"a@b.c"}}, &r, Told{KindFiring, "i"}, "average of duration")
-	if got, want := n.Title()+". "+n.Text(), "Alert: slow. Average of duration is 1200.5, a week before it was 1000 (40 events). "+
+	n := NewNotice(&a, &Channel{ID: "c", Type: Email, Mail: []string{"a@b.c"}}, &r, Told{KindFiring, "i"}, Measures{Name: "average of duration", Filter: "type:model", Unit: Milliseconds})
+	if got, want := n.Title()+". "+n.Text(), "Alert: slow. Average of duration (type:model) is 1.20 s, a week before it was 1.00 s (40 events). "+
 		"It fires when more than 20 % above the week before over 1 hour, for 10 minutes."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

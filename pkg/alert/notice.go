@@ -28,8 +28,10 @@ type Notice struct {
 	Condition   string  `json:"condition"`
 	Compare     string  `json:"compare"`
 	Measures    string  `json:"measures,omitempty"`
-	At          int64   `json:"at"`   // the due time
-	From        int64   `json:"from"` // the window
+	Filter      string  `json:"filter,omitempty"` // of which events, as the filter bar of the pages has it
+	Unit        Unit    `json:"unit,omitempty"`   // of the reading
+	At          int64   `json:"at"`               // the due time
+	From        int64   `json:"from"`             // the window
 	To          int64   `json:"to"`
 	Reading     Record  `json:"reading"`
 	Change      float64 `json:"change,omitempty"` // percent, of an alert that compares weeks
@@ -49,12 +51,13 @@ const (
 	Failed  NoticeState = "failed"
 )
 
-// NewNotice returns the notice of a reading for a channel. measures names what is measured.
-func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, measures string) Notice {
+// NewNotice returns the notice of a reading for a channel. m says what is measured.
+func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, m Measures) Notice {
 	window, _ := a.Measured(r.At)
 	n := Notice{
 		AlertID: a.ID, State: Waiting, ChannelID: c.ID, Type: c.Type, Host: c.Where(), Kind: tell.Kind, Incident: tell.Incident,
-		Name: a.Name, Description: a.Description, Condition: a.Condition(), Compare: a.Compare, Measures: measures,
+		Name: a.Name, Description: a.Description, Condition: a.ConditionIn(m.Unit), Compare: a.Compare,
+		Measures: m.Name, Filter: m.Filter, Unit: m.Unit,
 		At: r.At, From: window.From, To: window.To,
 		Reading: Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error},
 	}
@@ -135,15 +138,18 @@ func (n *Notice) Text() string {
 	if what == "" {
 		what = "the figure"
 	}
+	if n.Filter != "" {
+		what += " (" + n.Filter + ")"
+	}
 	switch {
 	case n.Reading.Error != "":
 		b.WriteString("Could not be measured: " + n.Reading.Error)
 	case n.Reading.Value == nil:
 		b.WriteString("No event had a value of " + what)
 	default:
-		b.WriteString(what + " is " + number(*n.Reading.Value))
+		b.WriteString(what + " is " + n.Unit.Figure(*n.Reading.Value))
 		if n.Compare == WeekBefore && n.Reading.Before != nil {
-			b.WriteString(", a week before it was " + number(*n.Reading.Before))
+			b.WriteString(", a week before it was " + n.Unit.Figure(*n.Reading.Before))
 		}
 	}
 	b.WriteString(" (" + number(float64(n.Reading.Events)) + " events). It fires when " + n.Condition + ".")

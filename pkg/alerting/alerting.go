@@ -21,6 +21,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/fault"
+	definition "github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -42,6 +43,10 @@ type Store interface {
 	Alert(ctx context.Context, projectID int64, id string) (alert.Alert, error)
 	// SavedChart returns a saved chart. fault.NotFound if there is none.
 	SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error)
+	// FindMetrics lists the ids of the metrics that match, oldest first, a page of them, and counts all. LoadMetrics reads metrics; those that
+	// are gone are left out.
+	FindMetrics(ctx context.Context, projectID int64, q definition.Query) (ids []string, total int, err error)
+	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]definition.Metric, error)
 	// ProjectByID returns a project. fault.NotFound if there is none.
 	ProjectByID(ctx context.Context, id int64) (project.Project, error)
 	// Chart sums up events.
@@ -175,7 +180,11 @@ func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
 			change.Incident = tell.Incident
 		}
 	}
-	done, err := r.store.FinishAlert(ctx, c, status, change, r.notices(&c.Alert, &reading, tell, measures))
+	notices, err := r.notices(ctx, c.Project, &c.Alert, &reading, tell, measures)
+	if err != nil {
+		return fmt.Errorf("alert %s: %w", c.Alert.ID, err)
+	}
+	done, err := r.store.FinishAlert(ctx, c, status, change, notices)
 	if err == nil && done {
 		r.telemetry.evaluated(ctx, status.State)
 	}
@@ -183,19 +192,62 @@ func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
 }
 
 // notices returns what the channels of an alert are told.
-func (r *Runner) notices(a *alert.Alert, reading *alert.Reading, tell alert.Told, measures string) (list []alert.Notice) {
-	if tell.Kind == "" {
-		return nil
+func (r *Runner) notices(
+	ctx context.Context,
+	projectID int64,
+	a *alert.Alert,
+	reading *alert.Reading,
+	tell alert.Told,
+	measures alert.Measures,
+) (list []alert.Notice, err error) {
+	if tell.Kind == "" || len(a.To) == 0 {
+		return nil, nil
+	}
+	if measures.Metric != "" {
+		rate, err := r.isBoolean(ctx, projectID, measures.Metric)
+		if err != nil {
+			return nil, err
+		}
+		if rate {
+			measures.Unit = alert.Rate
+		}
 	}
 	for i := range a.To {
 		list = append(list, alert.NewNotice(a, &a.To[i], reading, tell, measures))
 	}
-	return list
+	return list, nil
 }
 
-// measure returns what an alert measures at a time, and the name of it. What is wrong with the question itself is part of the reading;
+// metricsAtOnce is how many metrics stand in memory at a time while one is looked for.
+const metricsAtOnce = 100
+
+// isBoolean reports whether a project has a metric of this name whose scores are true or false. It is asked only when there are notices.
+func (r *Runner) isBoolean(ctx context.Context, projectID int64, name string) (bool, error) {
+	q := definition.Query{Limit: metricsAtOnce}
+	for q.Page = 1; ; q.Page++ {
+		ids, _, err := r.store.FindMetrics(ctx, projectID, q)
+		if err != nil {
+			return false, err
+		}
+		list, err := r.store.LoadMetrics(ctx, projectID, ids)
+		if err != nil {
+			return false, err
+		}
+		for i := range list {
+			if list[i].Name == name && list[i].Return == definition.Boolean {
+				return true, nil
+			}
+		}
+		if len(ids) < q.Limit {
+			return false, nil
+		}
+	}
+}
+
+// measure returns what an alert measures at a time, and what that is in words. What is wrong with the question itself is part of the reading;
 // an error is one of the store that may pass.
-func (r *Runner) measure(ctx context.Context, projectID int64, a *alert.Alert, at int64) (reading alert.Reading, measures string, err error) {
+func (r *Runner) measure(ctx context.Context, projectID int64, a *alert.Alert, at int64) (
+	reading alert.Reading, measures alert.Measures, err error) {
 	reading.At = at
 	err = func() error {
 		p, err := r.store.ProjectByID(ctx, projectID)

@@ -21,6 +21,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/event"
+	definition "github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -232,8 +233,9 @@ func TestFiresAndResolves(t *testing.T) {
 	id, incident := got[0].header.Get("Webhook-Id"), body["incident"]
 	want := map[string]any{
 		"id": id, "type": "alert.firing", "timestamp": "2026-06-01T12:01:00.000Z", "title": "Alert: slow", "incident": incident,
-		"text":    "Average of duration is 200 (2 events). It fires when above 100 over 1 hour.",
-		"alert":   map[string]any{"id": a.ID, "name": "slow", "description": "", "condition": "above 100 over 1 hour", "measures": "average of duration"},
+		"text": "Average of duration (type:tool) is 200 ms (2 events). It fires when above 100 ms over 1 hour.",
+		"alert": map[string]any{"id": a.ID, "name": "slow", "description": "", "condition": "above 100 ms over 1 hour", "measures": "average of duration",
+			"filter": "type:tool", "unit": "ms"},
 		"project": map[string]any{"id": w.project.PublicID, "name": "default"},
 		"reading": map[string]any{"value": 200.0, "events": 2.0, "from": "2026-06-01T11:01:00.000Z", "to": "2026-06-01T12:01:00.000Z"},
 		"url":     "https://spangrove.example/#/alerts?id=" + a.ID,
@@ -371,6 +373,55 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// TestUnitsOfNotices has alerts whose notices say figures in the unit of what is measured, while numbers for programs stay as they are.
+func TestUnitsOfNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	d := definition.Definition{Name: "polite", Type: definition.Human, Return: definition.Boolean}
+	d.Complete(definition.DefaultSampling)
+	if _, err := w.s.CreateMetric(t.Context(), w.project.ID, d); err != nil {
+		t.Fatal(err)
+	}
+	var b event.Batch
+	for _, polite := range []string{"true", "false", "true"} {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: "x", Source: "test",
+			Start: float64(w.Now().Add(-time.Minute).UnixMilli()), Metrics: json.RawMessage(`{"polite":` + polite + `,"stars":4.1234567}`),
+			Metadata: json.RawMessage(`{"cost":0.0123456}`)}}
+		e.Complete(time.Time{})
+		b.Events = append(b.Events, e)
+	}
+	if err := w.s.Put(t.Context(), w.project.ID, b); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		metric, how string
+		threshold   float64
+		want, unit  string
+	}{
+		{"polite", "average", 0.5, "Average of polite (type:tool) is 66.7% (3 events). It fires when above 50% over 1 hour.", "rate"},
+		{"metrics.polite", "", 0.5, "Average of polite (type:tool) is 66.7% (3 events). It fires when above 50% over 1 hour.", "rate"},
+		{"polite", "count", 1, "Number of events (type:tool) is 3 (3 events). It fires when above 1 over 1 hour.", ""},
+		{"stars", "average", 4, "Average of stars (type:tool) is 4.12346 (3 events). It fires when above 4 over 1 hour.", ""},
+		{"cost", "sum", 0.03, "Sum of cost (type:tool) is $0.037 (3 events). It fires when above $0.030 over 1 hour.", "usd"},
+	} {
+		a := w.alert(func(a *alert.Alert) { a.Metric, a.Func, a.Threshold = tt.metric, tt.how, tt.threshold })
+		before := len(w.hook.taken())
+		if _, _, err := w.r.Test(t.Context(), w.project.ID, a.ID); err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Text  string
+			Alert struct{ Unit, Filter string }
+		}
+		if err := json.Unmarshal([]byte(w.hook.taken()[before].body), &body); err != nil {
+			t.Fatal(err)
+		}
+		if body.Text != tt.want || body.Alert.Unit != tt.unit || body.Alert.Filter != "type:tool" {
+			t.Errorf("%s of %s: %+v, want %s", tt.how, tt.metric, body, tt.want)
+		}
+	}
+}
+
 func TestSavedChart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -387,7 +438,7 @@ func TestSavedChart(t *testing.T) {
 	if s := w.status(a.ID); s.State != alert.Firing || *s.Last.Value != 200 {
 		t.Errorf("the median of the window: %+v", s)
 	}
-	if got := w.hook.taken(); len(got) != 1 || !strings.Contains(got[0].body, "Delay: p50 of duration is 200") {
+	if got := w.hook.taken(); len(got) != 1 || !strings.Contains(got[0].body, "Delay: p50 of duration (type:tool) is 200 ms") {
 		t.Errorf("notice: %v", got)
 	}
 	if err := w.s.DeleteChart(t.Context(), w.project.ID, c.ID); err != nil {

@@ -28,6 +28,12 @@ func webhookBody(n *alert.Notice, p *project.Project, link string) json.RawMessa
 	of.String("description", n.Description)
 	of.String("condition", n.Condition)
 	of.String("measures", n.Measures)
+	if n.Filter != "" {
+		of.String("filter", n.Filter)
+	}
+	if n.Unit != "" {
+		of.String("unit", string(n.Unit))
+	}
 	in.String("id", p.PublicID)
 	in.String("name", p.Name)
 	b.Raw("alert", of.Bytes())

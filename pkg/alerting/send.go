@@ -58,7 +58,9 @@ func (r *Runner) Test(ctx context.Context, projectID int64, id string) (reading 
 	if err != nil {
 		return reading, nil, err
 	}
-	notices = r.notices(&a, &reading, alert.Told{Kind: alert.KindTest}, measures)
+	if notices, err = r.notices(ctx, projectID, &a, &reading, alert.Told{Kind: alert.KindTest}, measures); err != nil {
+		return reading, nil, err
+	}
 	for i := range notices {
 		notices[i].ID = "test-" + strconv.FormatInt(at, 10) + "-" + notices[i].ChannelID
 	}

@@ -159,19 +159,40 @@ func AlertChart(a *alert.Alert, saved *chart.Chart) (*query.Chart, error) {
 	return c, nil
 }
 
-// AlertMeasures names what an alert measures.
-func AlertMeasures(a *alert.Alert, saved *chart.Chart) string {
-	metric, how, name := a.Metric, a.Func, ""
+// maxFilterText bounds the text of filters in notices, in characters.
+const maxFilterText = 300
+
+// AlertMeasures says what an alert measures, for people. saved is the chart that it names, nil if it names none.
+func AlertMeasures(a *alert.Alert, saved *chart.Chart) (m alert.Measures) {
+	metric, how, filters := a.Metric, a.Func, a.Query
 	if saved != nil {
-		metric, how, name = saved.Metric, saved.Func, saved.Name+": "
+		metric, how, filters, m.Name = saved.Metric, saved.Func, saved.Query, saved.Name+": "
 	}
 	if how == "" {
 		how = "average"
 	}
-	if how == "count" {
-		return name + "number of events"
+	if list, err := query.ParseFilters(filters, "query"); err == nil { // else nothing is measured, and the reading says why
+		m.Filter = query.FilterText(list)
+		if runes := []rune(m.Filter); len(runes) > maxFilterText {
+			m.Filter = string(runes[:maxFilterText]) + "…"
+		}
 	}
-	return name + how + " of " + strings.TrimPrefix(metric, "metrics.")
+	if how == "count" {
+		m.Name += "number of events"
+		return m
+	}
+	m.Name += how + " of " + strings.TrimPrefix(metric, "metrics.")
+	field := metricField(metric)
+	if name, ok := strings.CutPrefix(field, "metrics."); ok && slices.Contains([]string{"average", "avg", "mean"}, how) {
+		m.Metric = name
+	}
+	switch {
+	case field == "duration":
+		m.Unit = alert.Milliseconds
+	case strings.HasSuffix(field, ".cost"):
+		m.Unit = alert.Dollars
+	}
+	return m
 }
 
 // AppendAlert appends an alert as answers show it. Addresses of webhooks are shown by their hosts, secrets not at all.

@@ -89,19 +89,26 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 // chartMetric finds the field that a chart's metric names; "" is the duration. "cost" is metadata.cost, "accuracy"
 // metrics.accuracy, and metrics.accuracy itself.
 func chartMetric(name string) (query.FieldReader, error) {
-	if name == "" {
-		name = "duration"
-	}
-	if full := chartNames[name]; full != "" {
-		name = full
-	} else if root, _, _ := strings.Cut(name, "."); !query.IsField(root) {
-		name = "metrics." + name
-	}
+	name = metricField(name)
 	m, err := query.NewFieldReader(name)
 	if err == nil && !m.HasNumbers() {
 		err = fault.New(fault.Invalid, "%.100q holds no numbers", name)
 	}
 	return m, rename("", err)
+}
+
+// metricField returns the path of the field that a chart's metric names.
+func metricField(name string) string {
+	if name == "" {
+		return "duration"
+	}
+	if full := chartNames[name]; full != "" {
+		return full
+	}
+	if root, _, _ := strings.Cut(name, "."); !query.IsField(root) {
+		return "metrics." + name
+	}
+	return name
 }
 
 // rename returns a parameter's error with the parameter's name as its field: package query names the part of a search

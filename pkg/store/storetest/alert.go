@@ -69,7 +69,7 @@ func (e *env) measured(s *store.Store, c alert.Claim, value float64) bool {
 	}
 	var notices []alert.Notice
 	if tell.Kind != "" {
-		notices = []alert.Notice{alert.NewNotice(&c.Alert, &c.Alert.To[0], &r, tell, "duration")}
+		notices = []alert.Notice{alert.NewNotice(&c.Alert, &c.Alert.To[0], &r, tell, alert.Measures{Name: "duration"})}
 	}
 	done, err := s.FinishAlert(e.ctx, &c, status, change, notices)
 	e.ok(err)
@@ -384,7 +384,7 @@ func alertNotices(e *env) {
 	clock.move(2 * time.Hour)
 	e.equal("none waits", 0, len(claim()))
 
-	test := alert.NewNotice(&a, &a.To[0], &alert.Reading{}, alert.Told{Kind: alert.KindTest}, "")
+	test := alert.NewNotice(&a, &a.To[0], &alert.Reading{}, alert.Told{Kind: alert.KindTest}, alert.Measures{})
 	test.Tried(alert.Outcome{Status: 404, Error: "answered 404", Final: true}, 1)
 	tests := []alert.Notice{test}
 	e.ok(e.s.RecordNotices(e.ctx, e.project, a.ID, tests))

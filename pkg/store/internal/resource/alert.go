@@ -139,7 +139,7 @@ func (s *Store) stopped(a *alert.Alert, now time.Time) (*alert.Change, []alert.N
 	var list []alert.Notice
 	if tell := a.Status.Stop(); tell.Kind != "" {
 		for i := range a.To {
-			n := alert.NewNotice(a, &a.To[i], &alert.Reading{At: c.At, Error: "the alert was switched off"}, tell, "")
+			n := alert.NewNotice(a, &a.To[i], &alert.Reading{At: c.At, Error: "the alert was switched off"}, tell, alert.Measures{})
 			list = append(list, n)
 		}
 	}
