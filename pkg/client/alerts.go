@@ -34,6 +34,8 @@ type Alert struct {
 	NextAt        time.Time      `json:"next_at,omitzero"` // when it is evaluated next
 	CreatedAt     time.Time      `json:"created_at"`
 	UpdatedAt     time.Time      `json:"updated_at,omitzero"` // zero if it never changed
+	// Warnings say what in it may not work, such as a metric that no event has had. Only Create and Update give them.
+	Warnings []string `json:"-"`
 }
 
 // AlertChannel is where notices go. Addresses of webhooks and secrets are never read back.
@@ -158,11 +160,13 @@ func (s *AlertService) Update(ctx context.Context, id string, u AlertInput) (*Al
 
 func (s *AlertService) one(ctx context.Context, r Request) (*Alert, error) {
 	var answer struct {
-		Data Alert `json:"data"`
+		Data     Alert    `json:"data"`
+		Warnings []string `json:"warnings"`
 	}
 	if err := s.c.Call(ctx, r, &answer); err != nil {
 		return nil, err
 	}
+	answer.Data.Warnings = answer.Warnings
 	return &answer.Data, nil
 }
 

@@ -6,7 +6,10 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -71,7 +74,51 @@ func (s *Server) createAlert(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendAlert(nil, &a))
+	return s.savedAlert(c, &a)
+}
+
+// savedAlert answers with an alert that was stored, and with what in it may not work.
+func (s *Server) savedAlert(c *call, a *alert.Alert) error {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.Raw("data", wire.AppendAlert(nil, a))
+	if list := s.alertWarnings(c, a); len(list) > 0 {
+		b.Raw("warnings", rawjson.AppendStrings(nil, list))
+	}
+	return c.json(&b)
+}
+
+// alertWarnings returns what in an alert may not work. The alert is stored: if it cannot be told now, nothing is said.
+func (s *Server) alertWarnings(c *call, a *alert.Alert) []string {
+	path := wire.AlertPath(a)
+	if path == "" {
+		return nil
+	}
+	index, err := s.Store.FieldIndex(c.ctx(), c.project.ID, query.Search{})
+	if err != nil {
+		return nil
+	}
+	var known []string
+	for _, k := range index.Keys {
+		known = append(known, k.Path)
+	}
+	q := metric.Query{Limit: metricGroup}
+	for q.Page = 1; ; q.Page++ {
+		ids, _, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)
+		if err != nil {
+			return nil
+		}
+		list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, ids)
+		if err != nil {
+			return nil
+		}
+		for i := range list {
+			known = append(known, "metrics."+list[i].Name)
+		}
+		if len(ids) < q.Limit {
+			return wire.AlertWarnings(path, known)
+		}
+	}
 }
 
 func alertBody(c *call) (alert.Update, error) {
@@ -100,7 +147,7 @@ func (s *Server) updateAlert(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendAlert(nil, &a))
+	return s.savedAlert(c, &a)
 }
 
 func (s *Server) deleteAlert(c *call) error {

@@ -195,6 +195,40 @@ func AlertMeasures(a *alert.Alert, saved *chart.Chart) (m alert.Measures) {
 	return m
 }
 
+// AlertPath returns the path of the field that an alert sums up, if events may have it or not; "" if each has it, the alert counts events, or a
+// chart says what is measured.
+func AlertPath(a *alert.Alert) string {
+	if a.ChartID != "" || a.Func == "count" || chartNames[a.Metric] != "" {
+		return ""
+	}
+	path := metricField(a.Metric)
+	for _, full := range chartNames {
+		if path == full {
+			return ""
+		}
+	}
+	if !strings.Contains(path, ".") {
+		return ""
+	}
+	return path
+}
+
+// AlertWarnings returns what is wrong with the field of AlertPath, for people: nothing if it is among the known ones.
+func AlertWarnings(path string, known []string) []string {
+	if slices.Contains(known, path) {
+		return nil
+	}
+	text := "no event has had " + path + " so far"
+	if name, ok := strings.CutPrefix(path, "metrics."); ok {
+		text += ", and no metric of the project is called " + name
+	}
+	text += ": until an event has it, the alert has no data"
+	if near := nearest(path, known); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	return []string{text}
+}
+
 // AppendAlert appends an alert as answers show it. Addresses of webhooks are shown by their hosts, secrets not at all.
 func AppendAlert(dst []byte, a *alert.Alert) []byte {
 	b := itemOf(a.ID, V1)

@@ -110,8 +110,17 @@ func (o *output) made(answer json.RawMessage, id string) error {
 	if o.format != formatTable {
 		return o.one(answer)
 	}
+	o.warn(answer)
 	_, err := fmt.Fprintln(o.results, clean(id))
 	return err
+}
+
+// warn prints the warnings of an answer: what was stored and may not work.
+func (o *output) warn(answer json.RawMessage) {
+	for _, w := range rawjson.Array(rawjson.Get(answer, "warnings")) {
+		text, _ := rawjson.Text(w)
+		o.remark("warning: %s", clean(text))
+	}
 }
 
 // changed shows the answer to a change that makes nothing: in a table, a remark.
@@ -120,6 +129,7 @@ func (o *output) changed(answer json.RawMessage, format string, args ...any) err
 		return o.one(answer)
 	}
 	o.remark(format, args...)
+	o.warn(answer)
 	return nil
 }
 

@@ -105,6 +105,12 @@ export interface AlertReading {
   error?: string;
 }
 
+/**
+ * What in the alert may not work, such as a metric that no event has had and that the project does not have; absent if there is nothing to
+ * say. The alert is stored all the same.
+ */
+export type AlertWarnings = string[];
+
 /** What POST /v1/queues/{id}/items/{event}/annotations takes. */
 export interface AnnotateQueueItemBody {
   annotator: Annotator;
@@ -2415,6 +2421,7 @@ export interface Tool {
 export interface UpdateAlertAnswer {
   success: true;
   data: Alert;
+  warnings?: AlertWarnings;
 }
 
 /** What PUT /v1/events/{id}/comments/{comment} takes. */
