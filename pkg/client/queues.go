@@ -94,7 +94,7 @@ type QueueItem struct {
 	// SkippedBy, Annotations and Scores stand only in lists, and in the answers to Settle and Unsettle.
 	SkippedBy   []string     `json:"skipped_by,omitempty"`
 	Annotations []Annotation `json:"annotations,omitempty"`
-	Scores      Object       `json:"scores,omitempty"` // what was written on the event, explanations with it
+	Scores      Object       `json:"scores,omitempty"` // what was written on the event
 }
 
 // Annotation is what a person says of an item.

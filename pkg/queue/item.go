@@ -78,6 +78,27 @@ func (it *Item) Shown() State {
 	return it.State
 }
 
+// Written returns the scores that were written on the event, without their explanations; nil: nothing yet.
+func (it *Item) Written() json.RawMessage {
+	var b rawjson.Builder
+	for name, value := range rawjson.Object(it.Scores) {
+		if main, ok := strings.CutSuffix(name, explanationSuffix); ok && rawjson.Get(it.Scores, main) != nil && !it.gives(name) {
+			continue
+		}
+		b.Raw(name, value)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// gives reports whether a person has given a metric a score.
+func (it *Item) gives(metric string) bool {
+	return it.Settlement != nil && rawjson.Get(it.Settlement.Scores, metric) != nil ||
+		slices.ContainsFunc(it.Annotations, func(a Annotation) bool { return rawjson.Get(a.Scores, metric) != nil })
+}
+
 // Live leaves of the claims those that have not run out at a time in Unix milliseconds.
 func (it *Item) Live(now int64) Item {
 	live := *it

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
@@ -272,6 +273,10 @@ func TestExplanations(t *testing.T) {
 			}
 			if err != nil || string(patch) != step.want {
 				t.Errorf("%s, step %d: %s %v, want %s", tt.name, i, patch, err, step.want)
+			}
+			own := len(it.Annotations) > 0 && rawjson.Get(it.Annotations[0].Scores, "m_explanation") != nil
+			if written := string(it.Written()); strings.Contains(written, "_explanation") != own || strings.Contains(written, "_explanation_explanation") {
+				t.Errorf("%s, step %d: written %s", tt.name, i, written)
 			}
 		}
 	}

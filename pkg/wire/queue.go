@@ -135,8 +135,8 @@ func AppendQueueItem(dst []byte, it *queue.Item, blind bool) []byte {
 	}
 	b.Raw("skipped_by", rawjson.AppendStrings(nil, it.Skipped))
 	b.Raw("annotations", array(it.Annotations, func(a queue.Annotation) json.RawMessage { return annotationOf(&a) }))
-	if it.Scores != nil {
-		b.Raw("scores", it.Scores)
+	if scores := it.Written(); scores != nil {
+		b.Raw("scores", scores)
 	}
 	if s := it.Settlement; s != nil {
 		b.Raw("settlement", annotationOf(&queue.Annotation{Annotator: s.Annotator, Scores: s.Scores, Comment: s.Comment, Created: s.At}))

@@ -1846,7 +1846,7 @@ export interface QueueItem {
   claims: { annotator: string; expires_at: string }[];
   skipped_by?: string[];
   annotations?: QueueAnnotation[];
-  /** what was written on the event, explanations with it */
+  /** what was written on the event */
   scores?: Record<string, unknown>;
   /** what somebody decided, whatever the annotators say; in lists, and of who settles */
   settlement?: QueueAnnotation;
