@@ -46,7 +46,7 @@ func (a *app) alerts() *cobra.Command {
 	}
 	one := func(id string) string { return path("alerts", id) }
 	return noun("alerts", "Alerts: notices when a figure of the events is out of bounds",
-		a.lister(listing{
+		a.lister(&listing{
 			plural:  "alerts",
 			example: `spangrove alerts list`,
 			request: get("/v1/alerts"), at: "data", limit: 100,

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 func (a *app) audit() *cobra.Command {
 	return noun("audit", "Audit log: who deleted, managed or was refused what",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "entries of the audit log", at: "entries", limit: 100,
 			example: `
 				spangrove audit list

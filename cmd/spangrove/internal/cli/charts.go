@@ -23,7 +23,7 @@ func (a *app) charts() *cobra.Command {
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("charts", "Charts: questions about events that are kept under a name",
-		a.lister(listing{
+		a.lister(&listing{
 			plural:  "charts",
 			example: `spangrove charts list`,
 			request: get("/v1/charts"), at: "data", limit: 100,

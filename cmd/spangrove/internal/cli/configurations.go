@@ -25,7 +25,7 @@ func (a *app) configurations() *cobra.Command {
 	var version int
 	var env string
 	return noun("configurations", "Configurations: models, parameters and prompts, with versions",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "configurations",
 			example: `
 				spangrove configurations list

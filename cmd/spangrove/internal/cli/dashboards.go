@@ -16,7 +16,7 @@ func (a *app) dashboards() *cobra.Command {
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("dashboards", "Dashboards: saved charts on a page, kept under a name",
-		a.lister(listing{
+		a.lister(&listing{
 			plural:  "dashboards",
 			example: `spangrove dashboards list`,
 			request: get("/v1/dashboards"), at: "data", limit: 100,

@@ -23,7 +23,7 @@ func (a *app) datapoints() *cobra.Command {
 	return noun(
 		"datapoints",
 		"Datapoints: examples with inputs and the right answer",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "datapoints",
 			example: `
 				spangrove datapoints list --limit 20

@@ -36,7 +36,7 @@ func (a *app) datasets() *cobra.Command {
 		}, "dataset"), &version)
 	getter.Flags().BoolVar(&contents, "datapoints", false, "with the contents of its datapoints, under included_datapoints")
 	return noun("datasets", "Datasets: ordered sets of datapoints, with versions",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "datasets",
 			example: `
 				spangrove datasets list

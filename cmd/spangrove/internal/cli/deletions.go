@@ -16,7 +16,7 @@ const exampleDeletion = "65a1b2c3d4e5f60718293a4d"
 
 func (a *app) deletions() *cobra.Command {
 	return noun("deletions", "Deletions of all events or sessions that matched",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "deletions", at: "data", limit: 100, request: get("/v1/deletions"), example: `spangrove deletions list`,
 			columns: []column{
 				{title: "id", path: "id", whole: true},

@@ -36,7 +36,7 @@ func (a *app) metrics() *cobra.Command {
 	return noun(
 		"metrics",
 		"Metrics: what gives events scores, and which scores pass",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "metrics",
 			example: `
 				spangrove metrics list

@@ -17,7 +17,7 @@ func (a *app) projects() *cobra.Command {
 		text("type", "type", "evaluation or completion"),
 	}
 	return noun("projects", "Projects: what keys and all data belong to",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "projects",
 			example: `
 				spangrove projects list

@@ -14,7 +14,7 @@ import (
 
 func (a *app) providers() *cobra.Command {
 	return noun("providers", "Providers: whose models the project's judges ask",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "providers", example: `spangrove providers list`, request: get("/v1/providers"), at: "providers", whole: true, limit: 100,
 			columns: []column{
 				{title: "name", path: "name", whole: true},

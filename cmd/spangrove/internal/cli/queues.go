@@ -29,7 +29,7 @@ func (a *app) queues() *cobra.Command {
 	return noun(
 		"queues",
 		"Queues: events that wait for people's scores",
-		a.lister(listing{
+		a.lister(&listing{
 			plural:  "queues",
 			example: `spangrove queues list`,
 			request: get("/v1/queues"), at: "queues", limit: 100,

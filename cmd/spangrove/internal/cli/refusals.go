@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 func (a *app) refusals() *cobra.Command {
 	return noun("refusals", "Refusals: the latest requests that the server refused, and why",
-		a.lister(listing{
+		a.lister(&listing{
 			plural: "refused requests", at: "refusals", whole: true, limit: 100,
 			example: `
 				spangrove refusals list

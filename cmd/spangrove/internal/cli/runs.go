@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,11 +116,13 @@ func (a *app) runPairs() *cobra.Command {
 }
 
 func (a *app) runList() *cobra.Command {
-	return a.lister(listing{
+	var aggregates bool
+	l := listing{
 		plural: "runs", at: "evaluations", total: "pagination.total", limit: 100, most: mostRuns,
 		example: `
 			spangrove runs list
 			spangrove runs list --status completed --since 7d
+			spangrove runs list --aggregates
 			spangrove runs list --dataset 65a1b2c3d4e5f60718293a4b --output json`,
 		request: get("/v1/runs"),
 		filters: []queryFlag{
@@ -131,10 +135,57 @@ func (a *app) runList() *cobra.Command {
 			{title: "run", path: "run_id", whole: true},
 			{title: "name", path: "name"},
 			{title: "status", path: "status"},
-			{title: "sessions", path: "event_ids", show: count, right: true},
+			{title: "sessions", show: sessionsOf, right: true},
 			{title: "created", path: "created_at", show: date, whole: true},
 		},
-	})
+	}
+	plain, cmd := l.columns, a.lister(&l)
+	list := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		l.columns, l.fixed = plain, nil
+		if aggregates {
+			l.columns, l.fixed = slices.Concat(plain, aggregateColumns), url.Values{"aggregates": {"true"}}
+		}
+		return list(cmd, args)
+	}
+	cmd.Long = "SESSIONS is - of a run that lists no sessions: those that name the run by themselves (metadata.run_id) are counted with --aggregates."
+	cmd.Flags().BoolVar(&aggregates, "aggregates", false, "sum up what each run came to: sessions, errors, duration in ms, cost, tokens and scores")
+	return cmd
+}
+
+// aggregateColumns show what runs came to.
+var aggregateColumns = []column{
+	{title: "datapoints", path: "aggregates.datapoints", right: true},
+	{title: "errors", path: "aggregates.errors", right: true},
+	{title: "duration", path: "aggregates.duration", show: rounded, right: true},
+	{title: "cost", path: "aggregates.cost", show: rounded, right: true},
+	{title: "tokens", path: "aggregates.tokens", right: true},
+	{title: "scores", path: "aggregates.metrics", show: scoresOf},
+}
+
+// sessionsOf returns how many sessions a run has: what its aggregates say, else how many it lists, of none "-".
+func sessionsOf(run json.RawMessage) string {
+	if n := rawjson.Path(run, "aggregates", "sessions"); n != nil {
+		return cell(n)
+	}
+	if n := count(rawjson.Get(run, "event_ids")); n != "0" {
+		return n
+	}
+	return "-"
+}
+
+// scoresOf shows the scores among the metrics of a run's aggregates: "accuracy 0.5, polite 1".
+func scoresOf(metrics json.RawMessage) string {
+	var list []string
+	for _, m := range rawjson.Array(metrics) {
+		if textOf(m, "metric_type") != "SESSION" && !rawjson.Null(rawjson.Get(m, "aggregate")) {
+			list = append(list, textOf(m, "key")+" "+rounded(rawjson.Get(m, "aggregate")))
+		}
+	}
+	if list == nil {
+		return "-"
+	}
+	return strings.Join(list, ", ")
 }
 
 // count returns how many elements an array has.

@@ -30,7 +30,7 @@ func (a *app) tools() *cobra.Command {
 		},
 	}
 	return noun("tools", "Tools: functions that models may call",
-		a.lister(list),
+		a.lister(&list),
 		a.creator("a tool", `
 			spangrove tools create --name search --description 'Search the web' --parameters @schema.json
 			spangrove tools create --file tool.yaml`,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -104,11 +105,12 @@ type listing struct {
 	example string
 	request client.Request // limit and page are added to its query
 	filters []queryFlag
-	at      string // where in the answer the items are; "" if the answer is the list
-	total   string // where it says how many there are in all; "" if its header does
-	most    int    // items that a request may ask for; 0: 1000
-	whole   bool   // the answer always has all items, and the request takes no limit
-	limit   int    // items that are shown without --limit; 0: all
+	fixed   url.Values // what else goes into the query
+	at      string     // where in the answer the items are; "" if the answer is the list
+	total   string     // where it says how many there are in all; "" if its header does
+	most    int        // items that a request may ask for; 0: 1000
+	whole   bool       // the answer always has all items, and the request takes no limit
+	limit   int        // items that are shown without --limit; 0: all
 	columns []column
 }
 
@@ -118,8 +120,8 @@ type queryFlag struct{ flag, param, usage string }
 // most is how many items nearly all lists give at once.
 const most = 1000
 
-// lister returns the verb that lists things.
-func (a *app) lister(l listing) *cobra.Command {
+// lister returns the verb that lists things. What l says when it runs counts.
+func (a *app) lister(l *listing) *cobra.Command {
 	var p paging
 	texts := make([]string, len(l.filters))
 	cmd := command("list", "List "+l.plural, l.example, func(ctx context.Context, _ []string) error {
@@ -129,13 +131,14 @@ func (a *app) lister(l listing) *cobra.Command {
 				query.Set(f.param, texts[i])
 			}
 		}
+		maps.Copy(query, l.fixed)
 		l.request.Query = query
-		return a.list(ctx, l, p)
+		return a.list(ctx, *l, p)
 	})
 	for i, f := range l.filters {
 		cmd.Flags().StringVar(&texts[i], f.flag, "", f.usage)
 	}
-	p.flags(cmd, l)
+	p.flags(cmd, *l)
 	return cmd
 }
 

@@ -16,7 +16,7 @@ func (a *app) views() *cobra.Command {
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("views", "Views: pages of the web interface with their filters, kept under a name",
-		a.lister(listing{
+		a.lister(&listing{
 			plural:  "views",
 			example: `spangrove views list`,
 			request: get("/v1/views"), at: "data", limit: 100,
