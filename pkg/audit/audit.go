@@ -91,6 +91,8 @@ type Entry struct {
 	At        time.Time // to the microsecond; of several alike, the first
 	ProjectID string    // public id of the project that the action was about, or the caller's if it failed; empty: none is known
 	KeyID     string    // id of the caller's key; empty: none, or an unknown one
+	KeyName   string    // of the caller's key, as it is stored when the entry is read; empty: it is not any more
+	KeyPrefix string    // the first characters of the caller's key, likewise
 	Address   string    // of the connection, without its port; empty where Count is of many
 	Action    string
 	Target    string // id of what the action was about; of several alike, the first one's; empty: none

@@ -15,6 +15,8 @@ type AuditEntry struct {
 	Outcome       string    `json:"outcome"`        // SUCCESS, or why it failed
 	ProjectID     string    `json:"project_id"`     // of the project that the action was about, or of the key if it failed; may be empty
 	KeyID         string    `json:"key_id"`         // of the key that asked; empty: none, or an unknown one
+	KeyName       string    `json:"key_name"`       // of that key, as it is called now; empty: the key is gone with its project
+	KeyPrefix     string    `json:"key_prefix"`     // its first characters, as lists of keys show them
 	RemoteAddress string    `json:"remote_address"` // of the connection; may be empty
 	Target        string    `json:"target"`         // id of what the action was about; may be empty
 	Count         int64     `json:"count"`          // how many times; more than 1 only for what failed and for playground.run

@@ -39,14 +39,14 @@ func DecodeAuditQuery(rawQuery string, now time.Time) (q audit.Query, err error)
 }
 
 // AppendAuditEntry writes an entry of the audit log: {"time", "action", "outcome", "project_id"?, "key_id"?,
-// "remote_address"?, "target"?, "count"}. The time has microseconds. What is empty is left out.
+// "key_name"?, "key_prefix"?, "remote_address"?, "target"?, "count"}. The time has microseconds. What is empty is left out.
 func AppendAuditEntry(dst []byte, e *audit.Entry) []byte {
 	var b rawjson.Builder
 	b.String("time", e.At.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	b.String("action", e.Action)
 	b.String("outcome", e.Outcome)
 	for _, m := range []struct{ name, text string }{
-		{"project_id", e.ProjectID}, {"key_id", e.KeyID}, {"remote_address", e.Address}, {"target", e.Target},
+		{"project_id", e.ProjectID}, {"key_id", e.KeyID}, {"key_name", e.KeyName}, {"key_prefix", e.KeyPrefix}, {"remote_address", e.Address}, {"target", e.Target},
 	} {
 		if m.text != "" {
 			b.String(m.name, m.text)

@@ -16,6 +16,7 @@ var auditTests = []test{
 	{"Audit/in the order of their times within one millisecond", auditWithinAMillisecond},
 	{"Audit/what failed is counted", auditCounted},
 	{"Audit/stays when its project goes", auditOutlasts},
+	{"Audit/entries name their keys", auditKeys},
 	{"Audit/goes by age and by number", auditExpires},
 	{"Audit/several servers drop what is too much once", auditExpiresOnce},
 }
@@ -36,6 +37,35 @@ func (e *env) audited(q audit.Query) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d %s %s %d", x.At.UnixMilli(), x.Action, x.Target, x.Count))
 	}
 	return lines
+}
+
+// auditKeys has entries name the keys that asked as long as these are stored: also when they are revoked, and not when their project is gone.
+func auditKeys(e *env) {
+	own, err := e.s.ProjectByName(e.ctx, "default")
+	e.ok(err)
+	p := e.second()
+	one, two := newKey("one", own, project.ScopeFull), newKey("two", p, project.ScopeFull)
+	e.ok(e.s.InsertKey(e.ctx, one))
+	e.ok(e.s.InsertKey(e.ctx, two))
+	for i, id := range []string{one.ID, two.ID, one.ID, "", "unknown"} {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(int64(i)), KeyID: id, Action: audit.EventDelete, Target: "x", Outcome: audit.Success})
+	}
+	told := func(want string) {
+		e.Helper()
+		list, _, err := e.s.Audit(e.ctx, audit.Query{Limit: 10, Page: 1})
+		e.ok(err)
+		var names []string
+		for _, x := range list {
+			names = append(names, x.KeyName+"/"+x.KeyPrefix)
+		}
+		e.equal("keys", want, strings.Join(names, " "))
+	}
+	told(fmt.Sprintf("/ / one/%s two/%s one/%s", one.Prefix, two.Prefix, one.Prefix))
+	_, err = e.s.RevokeKey(e.ctx, own.ID, one.ID)
+	e.ok(err)
+	_, err = e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	told(fmt.Sprintf("/ / one/%s / one/%s", one.Prefix, one.Prefix))
 }
 
 func auditListed(e *env) {

@@ -22,6 +22,8 @@ func (a *app) audit() *cobra.Command {
 				{title: "outcome", path: "outcome"},
 				{title: "target", path: "target"},
 				{title: "key", path: "key_id"},
+				{title: "key name", path: "key_name"},
+				{title: "prefix", path: "key_prefix"},
 				{title: "from", path: "remote_address"},
 				{title: "project", path: "project_id"},
 				{title: "times", path: "count", right: true},

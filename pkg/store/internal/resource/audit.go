@@ -3,7 +3,9 @@ package resource
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,7 +168,36 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		list = append(list, e)
 		return err
 	})
+	if err == nil {
+		err = s.nameAuditKeys(ctx, list)
+	}
 	return list, total, sqldb.WrapError(s.db, err, "list audit entries")
+}
+
+// nameAuditKeys fills in the names and the first characters of the keys of entries. Keys that are revoked still have theirs; those of a project
+// that was deleted are gone, and their entries have the id alone.
+func (s *Store) nameAuditKeys(ctx context.Context, list []audit.Entry) error {
+	of := map[string][]int{} // the entries of a key, by its id
+	for i := range list {
+		if id := list[i].KeyID; id != "" {
+			of[id] = append(of[id], i)
+		}
+	}
+	for group := range slices.Chunk(slices.Sorted(maps.Keys(of)), sqldb.IDsPerQuery) {
+		cond, args := s.db.AnyText("id", 1, group)
+		err := sqldb.Each(ctx, s.db, `SELECT id, name, prefix FROM api_key WHERE `+cond, args, func(scan func(...any) error) error {
+			var id, name, prefix string
+			err := scan(&id, &name, &prefix)
+			for _, i := range of[id] {
+				list[i].KeyName, list[i].KeyPrefix = name, prefix
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // micros returns a time as the database has it, cut to what an integer holds. No entry is as far away as its bounds.

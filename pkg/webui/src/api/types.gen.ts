@@ -176,6 +176,10 @@ export interface AuditEntry {
   project_id?: string;
   /** id of the key that asked */
   key_id?: string;
+  /** the name of that key, as it is now; absent if the key is gone with its project */
+  key_name?: string;
+  /** its first characters, as lists of keys show them */
+  key_prefix?: string;
   /** of the connection, without its port */
   remote_address?: string;
   /** id of what the action was about; of a deployment also the version and the environments */
