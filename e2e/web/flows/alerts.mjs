@@ -115,6 +115,21 @@ test("alerts: what is typed into the form is not lost", async () => {
   await p.close();
 });
 
+test("alerts: a measure that no event has is said to be so", async () => {
+  const p = await open();
+  await p.go("alerts", "h1:text-is('Alerts')");
+  await p.page.keyboard.press("n");
+  await p.page.waitForSelector("dialog form");
+  await p.page.keyboard.type("misspelt");
+  await p.page.fill("dialog input[list=alert-metrics]", "metrics.onw");
+  await p.page.fill("dialog label:has-text('the value') input", "1");
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForSelector("p.notice.warn:has-text('metrics.onw')");
+  await p.check("a measure that no event has");
+  await p.close();
+  for (const a of (await send("GET", "/v1/alerts")).data.filter((a) => a.name === "misspelt")) await send("DELETE", `/v1/alerts/${a.id}`);
+});
+
 test("alerts: of a chart, a webhook's address and secret are not shown again, all widths", async () => {
   const chart = (await send("POST", "/v1/charts", { name: `delay ${hostile[1]}`, metric: "duration" })).data;
   for (const [width, scheme] of [[1280, "light"], [400, "dark"], [2560, "light"]]) {

@@ -1,1 +1,1 @@
-import"./NG6X.js";
+import"./XXLG.js";

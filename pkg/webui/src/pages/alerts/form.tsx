@@ -95,7 +95,7 @@ function missingOf(v: Draft, unreadable: boolean): string[] {
 }
 
 /** The form of a new alert, of a chart if one is given, or of one that is changed. */
-export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert) => void }) {
+export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; chart: string | null; onClose: () => void; onSaved: (a: Alert, warnings: string[]) => void }) {
   const charts = useLoaded("charts", (signal) => call<ListChartsAnswer>("v1/charts", { signal }));
   const { paths, names } = useFields("events");
   const own = ownQuery(of);
@@ -126,7 +126,7 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
     };
     const answer = await call<UpdateAlertAnswer>(of ? `v1/alerts/${encodeURIComponent(of.id)}` : "v1/alerts", { method: of ? "PUT" : "POST", body });
     keepDraft(key, null);
-    onSaved(answer.data);
+    onSaved(answer.data, answer.warnings ?? []);
   };
   return (
     <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" missing={missingOf(v, problem !== null)} onSubmit={save} onClose={onClose}>

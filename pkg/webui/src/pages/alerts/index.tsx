@@ -55,6 +55,7 @@ export function Page() {
   const mayChange = allows("full");
   const alerts = useLoaded("alerts", (signal) => call<ListAlertsAnswer>("v1/alerts", { signal }));
   const [form, setForm] = useState<Alert | "new" | null>(null);
+  const [warned, setWarned] = useState<string[]>([]); // of the alert that was saved last
   useEffect(() => {
     const timer = setInterval(() => { if (!document.hidden) alerts.reload(); }, 30_000);
     return () => clearInterval(timer);
@@ -80,13 +81,14 @@ export function Page() {
         <button type="button" class="button primary" disabled={!mayChange} title={mayChange ? "n" : "Your key may only read"} onClick={() => setForm("new")}><Icon name="plus" small />New alert</button>
       </header>
       <div class="settings">
+        {warned.map((w) => <p key={w} class="notice warn" role="status">{w}</p>)}
         {alerts.error ? <Problem error={alerts.error} retry={alerts.reload} /> : !alerts.value ? null : list.length === 0 ? (
           <Empty title="No alerts yet"><p>An alert tells you when a figure of your events is out of bounds: by a webhook, in Slack or by e-mail.</p><code>spangrove alerts create --name slow --metric duration --func p95 --threshold 5000</code></Empty>
         ) : <PlainTable label="Alerts" columns={columns} rows={list} rowId={(a) => a.id} />}
         {chosen && <Detail key={chosen.id} turn={alerts.took} of={chosen} as={watched(chosen)} mayChange={mayChange} onEdit={() => setForm(chosen)} onChanged={alerts.reload} />}
         {id && alerts.value && !chosen && <p class="notice">There is no such alert any more.</p>}
       </div>
-      {making && <AlertForm of={making === "new" ? null : making} chart={chart} onClose={close} onSaved={(a) => { setForm(null); setParams({ id: a.id, chart: null }); alerts.reload(); }} />}
+      {making && <AlertForm of={making === "new" ? null : making} chart={chart} onClose={close} onSaved={(a, warnings) => { setForm(null); setWarned(warnings); setParams({ id: a.id, chart: null }); alerts.reload(); }} />}
     </div>
   );
 }

@@ -29,14 +29,14 @@ async function readNames(signal: AbortSignal): Promise<Names> {
 const mostNames = 1000;
 
 /** A key by its name and its first characters, where they are known. */
-const keyText = (k: Key) => <>{k.name} <code>{`${k.prefix}…`}</code></>;
+const keyText = (name: string, prefix: string) => <>{name} <code>{`${prefix}…`}</code></>;
 
 /** The target of an action: its name, and what follows the id. */
 function Target({ of, names }: { of: string; names: Names }) {
   const [, id = of, rest = ""] = /^([\w-]+)(.*)$/.exec(of) ?? [];
   const key = names.keys.get(id);
   const name = names.others.get(id);
-  return key ? <span title={of}>{keyText(key)}</span> : name ? <span title={of}>{name}{rest && <code>{rest}</code>}</span> : <code>{of}</code>;
+  return key ? <span title={of}>{keyText(key.name, key.prefix)}</span> : name ? <span title={of}>{name}{rest && <code>{rest}</code>}</span> : <code>{of}</code>;
 }
 
 const columnsWith = (names: Names): PlainColumn<AuditEntry>[] => [
@@ -45,7 +45,7 @@ const columnsWith = (names: Names): PlainColumn<AuditEntry>[] => [
   { label: "Outcome", cell: (e) => <span class={e.outcome === "SUCCESS" ? "" : "bad"}>{e.outcome}{e.count > 1 && ` × ${format.count(e.count)}`}</span> },
   { label: "Target", wide: true, cell: (e) => (e.target ? <Target of={e.target} names={names} /> : <span class="faint">–</span>) },
   { label: "Project", cell: (e) => { const name = names.others.get(e.project_id ?? ""); return name ? <span title={e.project_id}>{name}</span> : <code>{e.project_id ?? "–"}</code>; } },
-  { label: "Key", cell: (e) => { const key = names.keys.get(e.key_id ?? ""); return key ? <span title={e.key_id}>{keyText(key)}</span> : <code title={e.key_id}>{e.key_id?.slice(0, 8) ?? "–"}</code>; } },
+  { label: "Key", cell: (e) => <span title={e.key_id}>{e.key_prefix ? keyText(e.key_name ?? "", e.key_prefix) : <code>{e.key_id?.slice(0, 8) ?? "–"}</code>}</span> },
   { label: "From", cell: (e) => e.remote_address ?? <span class="faint">–</span> },
 ];
 
