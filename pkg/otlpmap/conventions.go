@@ -91,7 +91,7 @@ var conventions = [...]definition{
 	},
 	openllmetry: {
 		name: "openllmetry", version: "traceloop-sdk 0.40.14 (flat) and 0.62.4", prefix: "traceloop.",
-		frameworks: []string{"langchain", "langgraph", "llamaindex"},
+		frameworks: []string{"langchain", "langgraph", "llamaindex", "autogen"},
 		scopes: []string{
 			"traceloop.", "opentelemetry.instrumentation.openai.v1", "opentelemetry.instrumentation.openai.v0",
 			"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.bedrock",

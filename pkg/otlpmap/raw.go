@@ -242,6 +242,13 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 		b.keep(a)
 		return
 	}
+	if b.s.role == onRetriever { // LlamaIndex: {"query_bundle": {"query_str": "…", "embedding": …}}
+		if query := jsonscan.Member(jsonscan.Member(raw, "query_bundle"), "query_str"); jsonscan.Kind(query) == '"' && b.put(fieldQuery, query) {
+			b.texts.add(b, query)
+			b.keep(a)
+			return
+		}
+	}
 	whole := raw
 	raw, wrapped := b.unwrapped(raw)
 	if wrapped {
@@ -361,7 +368,7 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		b.keep(a)
 		return
 	}
-	if b.calledResult(raw, a) {
+	if b.calledResult(raw, a) || b.toolOutput(raw, a) {
 		return
 	}
 	raw, wrapped := b.unwrapped(raw)

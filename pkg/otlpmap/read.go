@@ -195,6 +195,7 @@ var modelOwners = [...]struct{ prefix, provider string }{
 //	"OpenAI", "openai.chat"  → openai
 //	a framework's name       → nothing, if another attribute names a provider; else the
 //	                           owner of the model, such as openai for gpt-4o; else the framework
+//	                           for a model call, and nothing for what asks no provider
 //
 // A name that was changed stays as an attribute as well.
 func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
@@ -219,6 +220,9 @@ func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 			if strings.HasPrefix(model, o.prefix) {
 				return b.appendString(dst, o.provider), part
 			}
+		}
+		if b.s.role&(onModel|onEmbedding) == 0 { // a step or a tool of it, which asks no provider
+			return dst, no
 		}
 	}
 	if name != given {

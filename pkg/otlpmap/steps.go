@@ -191,6 +191,24 @@ func (b *eventBuilder) calledResult(raw []byte, a *attr) bool {
 	return true
 }
 
+// toolOutput places the output of LlamaIndex's tools, {blocks, tool_name, raw_input, raw_output, is_error}: what the tool
+// returned is its result, an object if it is JSON. It returns false if raw is something else.
+func (b *eventBuilder) toolOutput(raw []byte, a *attr) bool {
+	result := jsonscan.Member(raw, "raw_output")
+	if b.s.role != onTool || result == nil || jsonscan.Member(raw, "raw_input") == nil || jsonscan.Kind(jsonscan.Member(raw, "tool_name")) != '"' {
+		return false
+	}
+	if !b.put(fieldResult, b.arguments(result)) {
+		return false
+	}
+	b.texts.add(b, result)
+	if e := jsonscan.Member(raw, "is_error"); jsonscan.Kind(e) == 't' {
+		b.member(bucketOutputs, "is_error", e)
+	}
+	b.keep(a)
+	return true
+}
+
 // toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}. Its arguments
 // become the inputs, its id and name metadata. It returns false if raw is no such call.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
