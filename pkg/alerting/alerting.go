@@ -43,10 +43,7 @@ type Store interface {
 	Alert(ctx context.Context, projectID int64, id string) (alert.Alert, error)
 	// SavedChart returns a saved chart. fault.NotFound if there is none.
 	SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error)
-	// FindMetrics lists the ids of the metrics that match, oldest first, a page of them, and counts all. LoadMetrics reads metrics; those that
-	// are gone are left out.
-	FindMetrics(ctx context.Context, projectID int64, q definition.Query) (ids []string, total int, err error)
-	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]definition.Metric, error)
+	definition.Finder
 	// ProjectByID returns a project. fault.NotFound if there is none.
 	ProjectByID(ctx context.Context, id int64) (project.Project, error)
 	// Chart sums up events.
@@ -218,30 +215,17 @@ func (r *Runner) notices(
 	return list, nil
 }
 
-// metricsAtOnce is how many metrics stand in memory at a time while one is looked for.
-const metricsAtOnce = 100
-
 // isBoolean reports whether a project has a metric of this name whose scores are true or false. It is asked only when there are notices.
 func (r *Runner) isBoolean(ctx context.Context, projectID int64, name string) (bool, error) {
-	q := definition.Query{Limit: metricsAtOnce}
-	for q.Page = 1; ; q.Page++ {
-		ids, _, err := r.store.FindMetrics(ctx, projectID, q)
+	for m, err := range definition.All(ctx, r.store, projectID, "") {
 		if err != nil {
 			return false, err
 		}
-		list, err := r.store.LoadMetrics(ctx, projectID, ids)
-		if err != nil {
-			return false, err
-		}
-		for i := range list {
-			if list[i].Name == name && list[i].Return == definition.Boolean {
-				return true, nil
-			}
-		}
-		if len(ids) < q.Limit {
-			return false, nil
+		if m.Name == name && m.Return == definition.Boolean {
+			return true, nil
 		}
 	}
+	return false, nil
 }
 
 // measure returns what an alert measures at a time, and what that is in words. What is wrong with the question itself is part of the reading;

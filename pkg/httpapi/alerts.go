@@ -102,23 +102,13 @@ func (s *Server) alertWarnings(c *call, a *alert.Alert) []string {
 	for _, k := range index.Keys {
 		known = append(known, k.Path)
 	}
-	q := metric.Query{Limit: metricGroup}
-	for q.Page = 1; ; q.Page++ {
-		ids, _, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)
+	for m, err := range metric.All(c.ctx(), s.Store, c.project.ID, "") {
 		if err != nil {
 			return nil
 		}
-		list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, ids)
-		if err != nil {
-			return nil
-		}
-		for i := range list {
-			known = append(known, "metrics."+list[i].Name)
-		}
-		if len(ids) < q.Limit {
-			return wire.AlertWarnings(path, known)
-		}
+		known = append(known, "metrics."+m.Name)
 	}
+	return wire.AlertWarnings(path, known)
 }
 
 func alertBody(c *call) (alert.Update, error) {

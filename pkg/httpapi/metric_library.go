@@ -68,25 +68,15 @@ func (s *Server) enableMetric(c *call) error {
 // nameIsFree is fault.Conflict if a metric of the project has a name: two ready-made ones of one name would write their scores
 // over each other, and cost twice.
 func (s *Server) nameIsFree(c *call, name string) error {
-	const limit = 1000
-	for page := 1; ; page++ {
-		ids, total, err := s.Store.FindMetrics(c.ctx(), c.project.ID, metric.Query{Limit: limit, Page: page})
+	for m, err := range metric.All(c.ctx(), s.Store, c.project.ID, "") {
 		if err != nil {
 			return err
 		}
-		list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, ids)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			if list[i].Name == name {
-				return fault.New(fault.Conflict, "The project has a metric %q already, %s: change that one, or give another name.", name, list[i].ID)
-			}
-		}
-		if page*limit >= total {
-			return nil
+		if m.Name == name {
+			return fault.New(fault.Conflict, "The project has a metric %q already, %s: change that one, or give another name.", name, m.ID)
 		}
 	}
+	return nil
 }
 
 // readyMetric returns the metric of the library that body names, with the parameters and whatever

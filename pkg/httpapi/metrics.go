@@ -23,11 +23,7 @@ type Metrics interface {
 	// CreateMetric stores a metric whose definition is complete and valid, as its first version, and
 	// returns its id.
 	CreateMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, err error)
-	// FindMetrics lists the ids of the metrics that match, oldest first, a page of them, and counts
-	// all that do.
-	FindMetrics(ctx context.Context, projectID int64, q metric.Query) (ids []string, total int, err error)
-	// LoadMetrics reads metrics in the order of ids. Those that are gone are left out.
-	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]metric.Metric, error)
+	metric.Finder
 	// UpdateMetric changes a metric, which makes a new current version unless nothing changes.
 	// fault.NotFound if there is none, fault.Invalid if it would break a rule.
 	UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (metric.Metric, error)

@@ -527,32 +527,19 @@ func (s *Server) knownMetrics(c *call, names []string) error {
 	return nil
 }
 
-// metricGroup is how many metrics stand in memory at a time while some are looked for.
-const metricGroup = 100
-
 // humanMetrics finds the HUMAN metrics of these names; of several with one name, the newest.
 func (s *Server) humanMetrics(c *call, wanted map[string]bool) (map[string]*metric.Definition, error) {
 	found := map[string]*metric.Definition{}
 	if len(wanted) == 0 {
 		return found, nil
 	}
-	q := metric.Query{Type: metric.Human, Limit: metricGroup}
-	for q.Page = 1; ; q.Page++ {
-		ids, _, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)
+	for m, err := range metric.All(c.ctx(), s.Store, c.project.ID, metric.Human) {
 		if err != nil {
 			return nil, err
 		}
-		list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, ids)
-		if err != nil {
-			return nil, err
-		}
-		for i := range list {
-			if wanted[list[i].Name] {
-				found[list[i].Name] = &list[i].Definition
-			}
-		}
-		if len(ids) < q.Limit {
-			return found, nil
+		if wanted[m.Name] {
+			found[m.Name] = &m.Definition
 		}
 	}
+	return found, nil
 }

@@ -1,6 +1,6 @@
 // Package metric holds metrics: definitions of evaluators, which give an event a score. It knows
 // their rules, their versions, what a threshold lets pass and how one is written down. It does no
-// I/O and runs nothing; that is package evaluate's.
+// I/O of its own and runs nothing; that is package evaluate's.
 package metric
 
 import (
@@ -151,13 +151,6 @@ func VersionNumber(name string) int64 {
 func (v *Version) Seal() {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d\n%s\n%s", v.MetricID, v.Number, v.Created, v.Message, v.Doc()))
 	v.SHA = hex.EncodeToString(sum[:])
-}
-
-// Query is what a list of metrics can be narrowed by; what is empty does not count.
-type Query struct {
-	ID          string
-	Type        Type
-	Limit, Page int
 }
 
 // Defaults of what a new metric was not given.
