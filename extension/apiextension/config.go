@@ -3,6 +3,7 @@ package apiextension
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -82,8 +83,10 @@ func (c *Config) Validate() error {
 	if _, err := scrub.New(c.Scrub, nil); err != nil {
 		return fmt.Errorf("scrub: %s", strings.TrimPrefix(err.Error(), "rules: "))
 	}
-	if f := c.ForwardUpdates.Get(); f != nil && f.Endpoint == "" {
-		return errors.New("forward_updates::endpoint: must not be empty")
+	if f := c.ForwardUpdates.Get(); f != nil {
+		if u, err := url.Parse(f.Endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return fmt.Errorf("forward_updates::endpoint: must be an address such as https://traces.example.com, not %q", f.Endpoint)
+		}
 	}
 	if err := ingress.CheckAlgorithms(c.HTTP.CompressionAlgorithms); err != nil {
 		return err

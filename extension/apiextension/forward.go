@@ -32,6 +32,8 @@ func (e *apiExtension) newForward(ctx context.Context, host component.Host) (fun
 	if err != nil {
 		return nil, err
 	}
+	// A redirect would turn the update into a read, whose answer looks like success, and take the key elsewhere.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	base := strings.TrimRight(cfg.Endpoint, "/") + "/events/"
 	return func(ctx context.Context, eventID uuid.UUID, body []byte) ([]byte, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, base+eventID.String(), bytes.NewReader(body))

@@ -15,11 +15,14 @@ import (
 // TestForwardUpdates: an update goes to the server that has the events, without its secrets, and the sender gets that one's answer.
 func TestForwardUpdates(t *testing.T) {
 	const id = "11111111-1111-4111-8111-111111111111"
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
 	var status int
 	var says, got string
 	central := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		got = r.Method + " " + r.URL.Path + " " + r.Header.Get("Authorization") + " " + string(body)
+		w.Header().Set("Location", elsewhere.URL+r.URL.Path)
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, says)
 	}))
@@ -45,6 +48,8 @@ func TestForwardUpdates(t *testing.T) {
 		{401, `{"message":"unknown key"}`, 503, "refuses what this one forwards"},
 		{500, `{"message":"internal error"}`, 503, "refuses what this one forwards"},
 		{200, `<html>`, 503, "refuses what this one forwards"},
+		{302, ``, 503, "refuses what this one forwards"}, // a read, with the key, would follow
+		{307, ``, 503, "refuses what this one forwards"},
 		{502, `bad gateway`, 503, "refuses what this one forwards"},
 	} {
 		status, says = c.status, c.says

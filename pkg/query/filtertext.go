@@ -43,7 +43,7 @@ func (f *Filter) text() string {
 		return "-has:" + field
 	case "contains":
 		if f.Field == "text" {
-			return value
+			return plainOr(f.Value, plainWords)
 		}
 		return field + "~" + value
 	case "not contains":
@@ -72,11 +72,19 @@ func filterValue(raw []byte) string {
 		}
 		return "(" + strings.Join(values, " OR ") + ")"
 	}
+	return plainOr(raw, plainValue)
+}
+
+// plainWords matches words that the filter bar takes without quotes, and not for a field and its value.
+var plainWords = regexp.MustCompile(`^[^\s"\\:~<>!()-][^\s"\\:~<>!()]*$`)
+
+// plainOr returns a text as it is if it is plain, else in quotes; anything but a text as it is.
+func plainOr(raw []byte, plain *regexp.Regexp) string {
 	text, ok := rawjson.Text(raw)
 	if !ok {
 		return string(raw)
 	}
-	if text != "OR" && plainValue.MatchString(text) {
+	if text != "OR" && plain.MatchString(text) {
 		return text
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`

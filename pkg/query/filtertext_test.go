@@ -14,6 +14,7 @@ func TestFilterText(t *testing.T) {
 		{`[{"any":[[{"field":"event_type","operator":"is","value":"tool"},{"field":"error","operator":"exists"}],[{"field":"duration","operator":"less than","type":"number","value":5}]]}]`,
 			`(type:tool has:error OR duration<5)`},
 		{`[{"field":"text","operator":"contains","value":"refund"},{"field":"text","operator":"matches words","value":"a b"}]`, `refund text matches words "a b"`},
+		{`[{"field":"text","operator":"contains","value":"type:model"},{"field":"text","operator":"contains","value":"-foo"}]`, `"type:model" "-foo"`},
 		{`[{"field":"metadata.x","operator":"is","type":"boolean","value":true},{"field":"metadata.y","operator":"is","value":"a \"b\""}]`,
 			`metadata.x:true metadata.y:"a \"b\""`},
 	} {

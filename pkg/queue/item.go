@@ -288,7 +288,7 @@ func (it *Item) explained(agreed []agreedScore) []agreedScore {
 		list = append(list, s)
 		name := s.metric + explanationSuffix
 		text := it.explanation(s)
-		if text != "" && !slices.ContainsFunc(agreed, func(other agreedScore) bool { return other.metric == name }) {
+		if text != "" && !it.gives(name) {
 			list = append(list, agreedScore{name, rawjson.AppendString(nil, text)})
 		}
 	}

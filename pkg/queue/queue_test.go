@@ -253,6 +253,12 @@ func TestExplanations(t *testing.T) {
 		{"a metric that has the name of an explanation", 1, []step{
 			{"a", "annotate", `{"m":1,"m_explanation":"own"}`, "fine", `{"m":1,"m_explanation":"own","m_explanation_explanation":"fine"}`},
 		}},
+		{"such a metric over which people differ", 3, []step{
+			{"a", "annotate", `{"m":1,"m_explanation":"x"}`, "because", ``},
+			{"b", "annotate", `{"m":1,"m_explanation":"y"}`, "", ``},
+			{"c", "annotate", `{"m":1,"m_explanation":"z"}`, "", ``},
+			{"d", "annotate", `{"m":1}`, "", `{"m":1}`},
+		}},
 		{"too long", 1, []step{
 			{"a", "annotate", `{"m":1}`, long, `{"m":1,"m_explanation":"` + long[:MaxExplanation-4] + `…"}`},
 		}},
@@ -274,7 +280,7 @@ func TestExplanations(t *testing.T) {
 			if err != nil || string(patch) != step.want {
 				t.Errorf("%s, step %d: %s %v, want %s", tt.name, i, patch, err, step.want)
 			}
-			own := len(it.Annotations) > 0 && rawjson.Get(it.Annotations[0].Scores, "m_explanation") != nil
+			own := tt.needed == 1 && len(it.Annotations) > 0 && rawjson.Get(it.Annotations[0].Scores, "m_explanation") != nil
 			if written := string(it.Written()); strings.Contains(written, "_explanation") != own || strings.Contains(written, "_explanation_explanation") {
 				t.Errorf("%s, step %d: written %s", tt.name, i, written)
 			}

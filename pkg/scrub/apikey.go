@@ -1,6 +1,9 @@
 package scrub
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // How long a value must be to be a key, by what its name says.
 const (
@@ -23,13 +26,22 @@ var keyNameEnds = []string{
 // openWords are words in names of tokens and keys that are no secrets: places in a list, and what everybody may know.
 var openWords = map[string]bool{
 	"page": true, "next": true, "continuation": true, "cursor": true, "sync": true, "public": true, "publishable": true,
+	"cache": true, "idempotency": true, "partition": true,
 }
 
 // findAPIKeys looks in a run for values that look random and have the name of a key before them. What is one of hits, those of the run,
 // already is left to its rule.
 func (s *Scrubber) findAPIKeys(name, text string, from, to int, hits []hit, first int) []hit {
+	taken := slices.Clone(hits[first:])
+	slices.SortFunc(taken, func(a, b hit) int { return a.from - b.from })
+	free := func(h hit) bool { // asked for hits in the order of their places
+		for len(taken) > 0 && taken[0].to <= h.from {
+			taken = taken[1:]
+		}
+		return len(taken) == 0 || taken[0].from >= h.to
+	}
 	if end, ok := nameBefore(text, from); ok {
-		if h, ok := s.apiKeyAt(name, text, end, from, to); ok && !overlaps(hits[first:], h) {
+		if h, ok := s.apiKeyAt(name, text, end, from, to); ok && free(h) {
 			return append(hits, h)
 		}
 	}
@@ -44,21 +56,12 @@ func (s *Scrubber) findAPIKeys(name, text string, from, to int, hits []hit, firs
 			continue
 		}
 		if h, ok := s.apiKeyAt("", text, i, i+1, to); ok {
-			if !overlaps(hits[first:], h) {
+			if free(h) {
 				hits = append(hits, h)
 			}
 			at = h.to
 		}
 	}
-}
-
-func overlaps(hits []hit, h hit) bool {
-	for _, other := range hits {
-		if other.from < h.to && h.from < other.to {
-			return true
-		}
-	}
-	return false
 }
 
 // nameBefore returns the end of the name of the value that begins at text[at:], if a colon, an equals sign or the like is between them, and else no more than
@@ -85,7 +88,7 @@ func signBefore(text string, at int) (end int, ok bool) {
 	signs := 0
 	for end = at; end > 0 && at-end < escapes; end-- {
 		switch text[end-1] {
-		case '\\':
+		case '\\', ' ', '\t': // columns of tables and of YAML are padded
 			continue
 		case ':', '=', '|': // the last in a table
 			ok = true
@@ -94,7 +97,7 @@ func signBefore(text string, at int) (end int, ok bool) {
 				return end, ok
 			}
 			ok = true
-		case ' ', '\t', '"', '\'', '`', '>', '[', ']', ')':
+		case '"', '\'', '`', '>', '[', ']', ')':
 		default:
 			return end, ok
 		}
@@ -114,7 +117,7 @@ func endsWithFold(s, end string) bool {
 
 // apiKeyAt returns the value that begins at text[from:], if it is a key: what ends at nameEnd, or name if that is 0, says so, and it looks random.
 func (s *Scrubber) apiKeyAt(name, text string, nameEnd, from, to int) (hit, bool) {
-	if from >= to || !is(text[from], isAlnum) && text[from] != '_' && text[from] != '+' {
+	if from >= to || !is(text[from], isAlnum) && text[from] != '_' && text[from] != '+' && text[from] != '-' {
 		return hit{}, false
 	}
 	if nameEnd > 0 {

@@ -381,7 +381,7 @@ func cardContext(name, text string, from, to int) bool {
 	if isExpiry(after) {
 		return true
 	}
-	if strings.TrimSpace(text[:from]) != "" || strings.Trim(text[to:], " .\t\r\n") != "" {
+	if from > near || len(text)-to > far || strings.TrimSpace(text[:from]) != "" || strings.Trim(text[to:], " .\t\r\n") != "" {
 		var ok bool
 		if name, ok = memberName(before, text[to:min(len(text), to+far)]); !ok {
 			return false
