@@ -35,13 +35,15 @@ func (b *eventBuilder) answer(at int) bool {
 	}
 	merged := true
 	texts, calls := !jsonscan.Empty(main.content), !jsonscan.Empty(main.calls)
+	thoughts, finishes := !jsonscan.Empty(main.reasoning), !jsonscan.Empty(main.finish)
 	for i := range rest {
 		m := &rest[i]
 		text, call := !jsonscan.Empty(m.content), !jsonscan.Empty(m.calls)
-		if text && texts || call && calls || m.extra != nil {
+		thought, finish := !jsonscan.Empty(m.reasoning), !jsonscan.Empty(m.finish)
+		if text && texts || call && calls || thought && thoughts || finish && finishes || m.extra != nil {
 			merged = false
 		}
-		texts, calls = texts || text, calls || call
+		texts, calls, thoughts, finishes = texts || text, calls || call, thoughts || thought, finishes || finish
 	}
 	b.answerFields(main)
 	if merged {
@@ -212,9 +214,10 @@ var asMessageTexts = reader{
 		}
 		raw, ok := b.parse(a)
 		if !ok || jsonscan.Kind(raw) == '"' { // one text
-			at := len(b.arena)
-			b.arena = append(append(append(b.arena, '['), b.take(a)...), ']')
-			b.put(t, b.arena[at:])
+			if !ok {
+				raw = b.take(a)
+			}
+			a.used = b.embeddedTexts(raw) || a.used
 			return
 		}
 		at := len(b.msgs)
@@ -225,7 +228,7 @@ var asMessageTexts = reader{
 		texts := []byte{'['}
 		for i := range b.msgs[at:] {
 			m := &b.msgs[at+i]
-			if jsonscan.Kind(m.content) != '"' || string(jsonscan.Inner(m.role)) != "user" || m.name != nil && !jsonscan.Empty(m.name) || len(m.extra) > 0 {
+			if jsonscan.Kind(m.content) != '"' || string(jsonscan.Inner(m.role)) != "user" || !m.onlySaid() {
 				return
 			}
 			if i > 0 {
@@ -371,7 +374,9 @@ var asAnswer = reader{
 		case ok && b.s.role&onTools != 0 && jsonscan.Kind(raw) == '{':
 			b.msgs = b.msgs[:at]
 			if res := jsonscan.Member(raw, "response"); jsonscan.Kind(res) == '{' && jsonscan.Kind(jsonscan.Member(raw, "request")) == '{' {
-				b.put(fieldResult, res) // Gemini CLI
+				if b.put(fieldResult, res) { // Gemini CLI
+					b.texts.add(b, res)
+				}
 				b.keep(a)
 			} else {
 				b.stepOutput(a, raw, true)
@@ -396,9 +401,17 @@ func (b *eventBuilder) completeAnswer(a *attr) {
 	}
 	b.joinItems(at)
 	if m := &b.msgs[at]; len(b.msgs) == at+1 && string(jsonscan.Inner(m.role)) == "assistant" {
-		m.raw, m.calls, m.extra, m.name = nil, nil, nil, nil
-		b.learn(at)
-		b.answerFields(m)
+		for _, f := range [...]struct {
+			to  target
+			val []byte
+		}{{fieldContent, m.content}, {fieldReasoning, m.reasoning}, {fieldFinish, m.finish}} {
+			if f.to.field == fieldFinish.field && jsonscan.Kind(f.val) == '"' {
+				b.stopped(f.val)
+			} else if !jsonscan.Empty(f.val) && b.put(f.to, f.val) {
+				b.texts.add(b, f.val)
+			}
+		}
+		b.texts.text("assistant")
 	}
 }
 

@@ -192,7 +192,7 @@ func (b *eventBuilder) ranked(at int) bool {
 	query := -1
 	for i := range list {
 		switch m := &list[i]; {
-		case jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil:
+		case jsonscan.Kind(m.content) != '"' || !m.onlySaid():
 			return false
 		case string(jsonscan.Inner(m.role)) == "user" && query < 0:
 			query = i
@@ -219,7 +219,7 @@ func (b *eventBuilder) found(at int) bool {
 		return false
 	}
 	for i := range list {
-		if m := &list[i]; jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || m.calls != nil || m.finish != nil || string(jsonscan.Inner(m.role)) != "assistant" {
+		if m := &list[i]; jsonscan.Kind(m.content) != '"' || !m.onlySaid() || string(jsonscan.Inner(m.role)) != "assistant" {
 			return false
 		}
 	}

@@ -210,14 +210,15 @@ func (b *eventBuilder) joinCalls(at int) {
 		return
 	}
 	several := b.s.role != onModel || list[0].finish != nil || b.severalChoices()
-	kept := list[:1]
+	kept, calls := list[:1], [][]byte{list[0].calls}
 	for _, m := range list[1:] {
-		if (m.role == nil || !several) && !jsonscan.Empty(m.calls) && jsonscan.Empty(m.content) && m.reasoning == nil && m.finish == nil && len(m.extra) == 0 {
-			list[0].calls = b.joinLists(list[0].calls, m.calls)
+		if (m.role == nil || !several) && !jsonscan.Empty(m.calls) && jsonscan.Empty(m.content) && m.reasoning == nil && m.finish == nil && m.name == nil && m.callID == nil && len(m.extra) == 0 {
+			calls = append(calls, m.calls)
 		} else {
 			kept = append(kept, m)
 		}
 	}
+	list[0].calls = b.joinLists(calls...)
 	b.msgs = b.msgs[:at+len(kept)]
 }
 

@@ -99,7 +99,11 @@ func (b *eventBuilder) flatMessage(n int32) {
 		case "finish_reason":
 			m.finish = b.render(c)
 		case "reasoning":
-			m.reasoning = b.thoughtText(b.render(c))
+			if text := b.thoughtText(b.render(c)); m.reasoning == nil {
+				m.reasoning = text
+			} else {
+				m.reasoning = b.joinText(m.reasoning, text)
+			}
 		// OpenInference's form of OpenAI's functions: name and arguments are siblings (legacyCall).
 		case "function_call_name":
 			if a != nil && m.calls == nil {
@@ -129,7 +133,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		b.part("role:user")
 	case m.role == nil && m.content == nil && m.calls == nil && len(m.extra) == 1 && string(m.extra[0].key) == "user" && jsonscan.Kind(m.extra[0].val) == '"':
 		m.role, m.content, m.extra = []byte(`"user"`), m.extra[0].val, nil // OpenLLMetry's form of a completion's prompt: gen_ai.prompt.0.user
-	case string(jsonscan.Inner(m.role)) == "thinking" && jsonscan.Kind(m.content) == '"' && jsonscan.Empty(m.calls) && len(m.extra) == 0:
+	case string(jsonscan.Inner(m.role)) == "thinking" && jsonscan.Kind(m.content) == '"' && m.reasoning == nil && jsonscan.Empty(m.calls) && len(m.extra) == 0:
 		b.part("thinking") // OpenLLMetry numbers the thoughts of Anthropic's models as if they were answers
 		m.role, m.content, m.reasoning = []byte(`"assistant"`), nil, m.content
 	}
@@ -143,9 +147,12 @@ func (b *eventBuilder) flatMessage(n int32) {
 // joinThoughts joins answers of b.msgs[at:] that are thoughts alone with the message after them. OpenInference makes
 // a message of each item of the Responses API.
 func (b *eventBuilder) joinThoughts(at int) {
+	if b.severalChoices() {
+		return
+	}
 	for i := at; i < len(b.msgs); i++ {
 		m := &b.msgs[i]
-		m.item = m.item || m.reasoning != nil && m.content == nil && m.calls == nil && len(m.extra) == 0
+		m.item = m.item || m.reasoning != nil && m.content == nil && m.calls == nil && m.name == nil && m.callID == nil && len(m.extra) == 0
 	}
 	b.joinItems(at)
 }

@@ -96,7 +96,7 @@ func (b *eventBuilder) geminiTools(raw []byte) bool {
 	var list []byte
 	for c := jsonscan.Elements(raw); c.Next(); {
 		in := firstMember(c.Val, "function_declarations", "functionDeclarations")
-		if in == nil {
+		if jsonscan.Kind(in) != '[' {
 			list = appendItem(list, c.Val)
 			continue
 		}

@@ -102,9 +102,11 @@ func (b *eventBuilder) joinItems(at int) {
 	if !any {
 		return
 	}
-	// head is the place of the message that others are joined to, n the place of the next one that stays.
+	// head is the place of the message that others are joined to, n the place of the next one that stays. What joins
+	// it is collected, and written once: each join copies all that there is.
 	head := -1
 	n := at
+	var calls, thoughts [][]byte
 	for _, m := range b.msgs[at:] {
 		if m.item {
 			m.extra = nil
@@ -112,6 +114,7 @@ func (b *eventBuilder) joinItems(at int) {
 		if head < 0 || string(jsonscan.Inner(m.role)) != "assistant" || !m.item && !b.msgs[head].item {
 			if string(jsonscan.Inner(m.role)) == "assistant" && head < 0 {
 				head = n
+				calls, thoughts = append(calls, m.calls), append(thoughts, m.reasoning)
 			}
 			b.msgs[n] = m
 			n++
@@ -121,22 +124,40 @@ func (b *eventBuilder) joinItems(at int) {
 		// before it; an item only adds its own.
 		h := &b.msgs[head]
 		h.raw = nil
+		calls, thoughts = append(calls, m.calls), append(thoughts, m.reasoning)
 		if !m.item {
-			m.calls, m.reasoning, m.finish, m.raw = b.joinLists(h.calls, m.calls), b.joinThought(h.reasoning, m.reasoning), firstPresent(m.finish, h.finish), nil
+			m.finish, m.raw = firstPresent(m.finish, h.finish), nil
 			*h = m
-			continue
+		} else {
+			h.finish = firstPresent(h.finish, m.finish)
 		}
-		h.calls, h.reasoning = b.joinLists(h.calls, m.calls), b.joinThought(h.reasoning, m.reasoning)
+	}
+	if len(calls) > 1 {
+		b.msgs[head].calls, b.msgs[head].reasoning = b.joinLists(calls...), b.joinTexts(thoughts)
 	}
 	b.msgs = b.msgs[:n]
 }
 
-// joinThought returns one thought of two, each nil if absent.
-func (b *eventBuilder) joinThought(first, second []byte) []byte {
-	if first == nil || second == nil {
-		return firstPresent(first, second)
+// joinTexts joins JSON strings by line breaks; those that are nil are absent.
+func (b *eventBuilder) joinTexts(list [][]byte) (text []byte) {
+	at := len(b.arena)
+	for _, t := range list {
+		switch {
+		case t == nil:
+		case text == nil:
+			text = t
+		default:
+			if len(b.arena) == at {
+				b.arena = append(append(b.arena, '"'), jsonscan.Inner(text)...)
+			}
+			b.arena = append(append(b.arena, `\n`...), jsonscan.Inner(t)...)
+		}
 	}
-	return b.joinText(first, second)
+	if len(b.arena) == at {
+		return text
+	}
+	b.arena = append(b.arena, '"')
+	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
 // firstPresent returns a, or b if a is absent.
@@ -147,18 +168,26 @@ func firstPresent(a, b []byte) []byte {
 	return b
 }
 
-// joinLists returns one JSON array of the elements of two.
-func (b *eventBuilder) joinLists(x, y []byte) []byte {
-	switch {
-	case jsonscan.Empty(x):
-		return y
-	case jsonscan.Empty(y):
-		return x
-	}
-	x, y = bytes.TrimSpace(x), bytes.TrimSpace(y)
+// joinLists returns one JSON array of the elements of several.
+func (b *eventBuilder) joinLists(lists ...[]byte) []byte {
 	at := len(b.arena)
-	b.arena = append(b.arena, x[:len(x)-1]...)
-	b.arena = append(b.arena, ',')
-	b.arena = append(b.arena, y[1:]...)
+	var only []byte
+	for _, l := range lists {
+		if l = bytes.TrimSpace(l); jsonscan.Empty(l) {
+			continue
+		}
+		switch {
+		case only == nil:
+			only = l
+			continue
+		case len(b.arena) == at:
+			b.arena = append(b.arena, only[:len(only)-1]...)
+		}
+		b.arena = append(append(b.arena, ','), l[1:len(l)-1]...)
+	}
+	if len(b.arena) == at {
+		return only
+	}
+	b.arena = append(b.arena, ']')
 	return b.arena[at:len(b.arena):len(b.arena)]
 }

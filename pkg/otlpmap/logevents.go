@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,7 @@ var stepRecords = []stepRecord{
 		does: "a model call that failed"},
 	{name: detailsEvent, ids: []string{"event.timestamp"}, when: "gen_ai.provider.name", values: []string{"gcp.gen_ai", "gcp.gemini", "gcp.vertex_ai", "gcp.vertex.agent"},
 		joins: detailsRecord, does: "of Gemini CLI, without a span: the settings and messages of its model call"},
-	{name: "gemini_cli.tool_call", role: onTool, prompt: "prompt_id", ids: []string{"event.timestamp", "function_name"}, attrs: geminiTool, does: "a tool call"},
+	{name: "gemini_cli.tool_call", role: onTool, prompt: "prompt_id", ids: []string{"event.timestamp", "function_name", "function_args"}, attrs: geminiTool, does: "a tool call"},
 }
 
 // agentPrefixes begin the names of the records of agents.
@@ -142,14 +143,7 @@ func stepOf(src plog.LogRecord, res pcommon.Map) (*stepRecord, string) {
 		return nil, ""
 	}
 	attrs := src.Attributes()
-	session := ""
-	for _, m := range [...]pcommon.Map{attrs, res} {
-		for _, k := range [...]string{"session.id", "conversation.id"} {
-			if session == "" {
-				session = textOf(m, k)
-			}
-		}
-	}
+	session := sessionIn(src, res)
 	if session == "" {
 		return nil, ""
 	}
@@ -168,6 +162,18 @@ func stepOf(src plog.LogRecord, res pcommon.Map) (*stepRecord, string) {
 		return s, session
 	}
 	return nil, ""
+}
+
+// sessionIn returns the session that a record or its resource names, "" for none.
+func sessionIn(src plog.LogRecord, res pcommon.Map) string {
+	for _, m := range [...]pcommon.Map{src.Attributes(), res} {
+		for _, k := range [...]string{"session.id", "conversation.id"} {
+			if session := textOf(m, k); session != "" {
+				return session
+			}
+		}
+	}
+	return ""
 }
 
 // IsStep reports whether a log record becomes an event of its own (see Mapper.Steps), or belongs to one that does. It
@@ -217,29 +223,33 @@ func (m *Mapper) Steps(ld plog.Logs) event.Batch {
 }
 
 // callsInSpans returns the ids of the model calls that spans tell as well, with their counts: Gemini CLI then has
-// a span around each request, and the messages in the details of the answer.
+// a span around each request, and the messages in the details of the answer. It sees one request of log records: where those of a
+// call come in several, the call is a model call here as well, and its tokens count twice.
 func callsInSpans(ld plog.Logs) map[pcommon.SpanID]bool {
-	calls, within := map[pcommon.SpanID]bool{}, false
+	calls, within := map[pcommon.SpanID]string{}, map[string]bool{} // by session
 	for _, rl := range ld.ResourceLogs().All() {
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, src := range sl.LogRecords().All() {
-				within = within || !src.SpanID().IsEmpty() && stepName(src) == "gemini_cli.api_request"
+				if !src.SpanID().IsEmpty() && stepName(src) == "gemini_cli.api_request" {
+					within[sessionIn(src, rl.Resource().Attributes())] = true
+				}
 				s, session := stepOf(src, rl.Resource().Attributes())
 				if s == nil || s.name != detailsEvent {
 					continue
 				}
 				for _, k := range [...]string{"gen_ai.input.messages", "gen_ai.output.messages"} {
 					if _, ok := src.Attributes().Get(k); ok {
-						calls[s.spanID(src, session)] = true
+						calls[s.spanID(src, session)] = session
 					}
 				}
 			}
 		}
 	}
-	if !within {
-		return nil
+	told := map[pcommon.SpanID]bool{}
+	for id, session := range calls {
+		told[id] = within[session]
 	}
-	return calls
+	return told
 }
 
 // traceOf returns the trace of a session's steps.
@@ -259,6 +269,10 @@ func spanIDOf(parts ...string) pcommon.SpanID {
 func (s *stepRecord) spanID(src plog.LogRecord, session string) pcommon.SpanID {
 	attrs := src.Attributes()
 	parts := []string{session}
+	// Times and sequences tell only records of one name apart. Gemini CLI's details have the time of its answer's record.
+	if len(s.ids) > 0 && strings.HasPrefix(s.ids[0], "event.") && s.name != detailsEvent && s.name != "gemini_cli.api_response" {
+		parts = append(parts, s.name)
+	}
 	if len(s.ids) == 0 && s.prompt != "" {
 		if id := textOf(attrs, s.prompt); id != "" {
 			return spanIDOf(session, s.prompt, id)
@@ -286,7 +300,7 @@ func recordTime(src plog.LogRecord) time.Time {
 	if t := src.Timestamp(); t != 0 {
 		return t.AsTime()
 	}
-	if t, err := time.Parse(time.RFC3339, textOf(src.Attributes(), "event.timestamp")); err == nil {
+	if t, err := time.Parse(time.RFC3339, textOf(src.Attributes(), "event.timestamp")); err == nil && t.Unix() > 0 && t.Before(time.Unix(math.MaxInt64/int64(time.Second), 0)) {
 		return t
 	}
 	return src.ObservedTimestamp().AsTime()
@@ -311,15 +325,20 @@ func (s *stepRecord) span(src plog.LogRecord, session string, to ptrace.Span) {
 	if v, ok := attrs.Get("duration_ms"); ok {
 		took, _ = strconv.ParseFloat(v.AsString(), 64)
 	}
+	nanos := float64(end.UnixNano())
 	to.SetEndTimestamp(pcommon.NewTimestampFromTime(end))
-	to.SetStartTimestamp(pcommon.NewTimestampFromTime(end.Add(-time.Duration(max(0, took) * float64(time.Millisecond)))))
+	to.SetStartTimestamp(to.EndTimestamp())
+	if took *= float64(time.Millisecond); took > 0 && took < nanos { // not NaN, nor before 1970
+		to.SetStartTimestamp(to.EndTimestamp() - pcommon.Timestamp(took))
+	}
 
 	out := to.Attributes()
 	out.PutStr("session.id", session)
 	for k, v := range attrs.All() {
 		switch {
-		case k == "event.name" || k == "event.timestamp" || k == "session.id" || k == "conversation.id" || k == "duration_ms" || blank(v):
-		case s.attrs[k] != "":
+		case k == "event.name" || k == "event.timestamp" || k == "duration_ms" || blank(v):
+		case (k == "session.id" || k == "conversation.id") && v.AsString() == session:
+		case s.attrs[k] != "" && !has(out, s.attrs[k]):
 			v.CopyTo(out.PutEmpty(s.attrs[k]))
 		default:
 			v.CopyTo(out.PutEmpty(k))
@@ -346,6 +365,12 @@ func (s *stepRecord) span(src plog.LogRecord, session string, to ptrace.Span) {
 		}
 	}
 	s.failure(attrs, out, to.Status())
+}
+
+// has reports whether a map has a key.
+func has(m pcommon.Map, key string) bool {
+	_, ok := m.Get(key)
+	return ok
 }
 
 // call writes the counts of a model call in the way of the GenAI conventions: Gemini's answer comes without its
@@ -429,8 +454,11 @@ func (s *stepRecord) failure(attrs, out pcommon.Map, status ptrace.Status) {
 		text = cmp.Or(textOf(out, "gen_ai.tool.name"), s.name) + " failed"
 	}
 	status.SetMessage(text)
-	out.Remove("error")
-	out.Remove("error.message")
+	for _, k := range [...]string{"error", "error.message"} {
+		if v, ok := out.Get(k); ok && v.AsString() == text {
+			out.Remove(k)
+		}
+	}
 }
 
 // joined returns the record as one of the step that it belongs to, with that step's ids.

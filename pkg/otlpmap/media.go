@@ -177,7 +177,11 @@ func (m *mediaPart) member(key, as string, c jsonscan.Cursor) {
 		set(&m.url)
 	case "base64", "base64_image", "content", "bytes":
 		m.be(as)
-		set(&m.data)
+		if key == "content" && isAddress(text) {
+			set(&m.url)
+		} else {
+			set(&m.data)
+		}
 	// One name for two things: an address, or the data itself.
 	case "image", "data", "file_data", "audio", "video":
 		m.be(as)

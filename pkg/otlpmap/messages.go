@@ -432,7 +432,7 @@ func (b *eventBuilder) putMessages(t target, at int) bool {
 // LangChain appends each tool to the conversation, as the content of a message of the role "tool".
 func (b *eventBuilder) definedTools(at int) {
 	defines := func(m *chatMessage) bool {
-		return jsonscan.Kind(m.content) == '{' && string(jsonscan.Inner(m.role)) == "tool" && m.callID == nil && len(m.extra) == 0 &&
+		return jsonscan.Kind(m.content) == '{' && string(jsonscan.Inner(m.role)) == "tool" && m.onlySaid() &&
 			string(jsonscan.Inner(jsonscan.Member(m.content, "type"))) == "function" &&
 			jsonscan.Kind(jsonscan.Member(jsonscan.Member(m.content, "function"), "name")) == '"'
 	}

@@ -63,6 +63,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 	results := 0
 	calls := false
 	var details []byte
+	thoughts := [][]byte{m.reasoning}
 	for i := range list {
 		switch p := &list[i]; p.kind {
 		case partCall:
@@ -71,12 +72,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			results++
 		case partReasoning:
 			b.partType(p)
-			p.text = b.thoughtText(p.text)
-			if m.reasoning == nil {
-				m.reasoning = p.text
-			} else {
-				m.reasoning = b.joinText(m.reasoning, p.text)
-			}
+			thoughts = append(thoughts, b.thoughtText(p.text))
 			if p.more {
 				if details == nil {
 					details = append(details, '[')
@@ -87,6 +83,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			}
 		}
 	}
+	m.reasoning = b.joinTexts(thoughts)
 	if details != nil {
 		m.add([]byte("reasoning_details"), append(details, ']'))
 	}
@@ -223,6 +220,12 @@ func (b *eventBuilder) partType(p *messagePart) {
 // blank reports whether a message has nothing but a role.
 func (m *chatMessage) blank() bool {
 	return jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0 && jsonscan.Empty(m.name)
+}
+
+// onlySaid reports whether a message has nothing but a role and a content.
+func (m *chatMessage) onlySaid() bool {
+	return jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && jsonscan.Empty(m.finish) && jsonscan.Empty(m.callID) &&
+		jsonscan.Empty(m.name) && len(m.extra) == 0
 }
 
 // joinText joins two JSON strings by a line break. Their escapes stay as they are: nothing is decoded.

@@ -81,7 +81,7 @@ func (b *eventBuilder) embeddedTexts(raw []byte) bool {
 				text = jsonscan.Member(text, "content")
 			case b.readMessage(text):
 				m := &b.msgs[len(b.msgs)-1]
-				if string(jsonscan.Inner(m.role)) != "user" || jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 || !jsonscan.Empty(m.name) {
+				if string(jsonscan.Inner(m.role)) != "user" || jsonscan.Kind(m.content) != '"' || !m.onlySaid() {
 					return false
 				}
 				text = m.content

@@ -186,8 +186,11 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		b.put(fieldContent, raw)
 		a.used = true
 	default:
-		b.put(fieldResult, raw)
-		a.used = true
+		if b.put(fieldResult, raw) {
+			a.used = true
+		} else {
+			b.keep(a)
+		}
 	}
 }
 

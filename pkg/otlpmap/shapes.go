@@ -54,7 +54,7 @@ func scanPart(raw []byte) messagePart {
 func scanPartAt(text []byte) (messagePart, int) {
 	var p messagePart
 	var typ []byte
-	texts, more, thought := 0, false, false
+	texts, more, thought, odd := 0, false, false, false
 	wrapped := partOther
 	c := jsonscan.Members(text)
 	for c.Next() {
@@ -84,7 +84,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 				thought = true
 			case 'f', 'n':
 			default:
-				more = true
+				odd = true // a thought of another form
 			}
 		case "reasoning": // Genkit's thoughts have no type
 			if jsonscan.Kind(c.Val) == '"' {
@@ -114,7 +114,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 	if p.in == nil {
 		p.in = p.raw
 	}
-	alone := texts == 1 && p.text != nil
+	alone := texts == 1 && p.text != nil && !odd
 	bare := alone && !more
 	if !jsonscan.Empty(typ) {
 		p.typ = jsonscan.Inner(typ)
@@ -154,7 +154,7 @@ func appendThought(dst []byte, p *messagePart) []byte {
 	add := func(obj []byte, beside bool) {
 		for m := jsonscan.Members(obj); m.Next(); {
 			switch string(m.Key) {
-			case "type", "content", "text", "thinking", "thought", "reasoningContent":
+			case "type", "content", "text", "thinking", "reasoning", "thought", "reasoningContent":
 				continue
 			}
 			if jsonscan.Empty(m.Val) || beside && inside && jsonscan.Member(p.in, string(m.Key)) != nil {

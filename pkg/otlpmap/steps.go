@@ -214,7 +214,7 @@ func (b *eventBuilder) toolOutput(raw []byte, a *attr) bool {
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 	if calledByName(raw) { // OpenLLMetry's MCP
 		if name := jsonscan.Member(raw, "tool_name"); !b.put(fieldToolName, name) {
-			b.texts.add(b, raw)
+			b.keep(a)
 		}
 		b.spread(bucketInputs, jsonscan.Member(raw, "arguments"), a)
 		return true
@@ -225,8 +225,8 @@ func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 		return false
 	}
 	if !typed { // Gemini CLI: {callId, name, args, …}
+		b.keep(a) // before spread, which else would take it for used
 		b.spread(bucketInputs, args, a)
-		b.keep(a)
 		return true
 	}
 	b.part("tool_call")

@@ -65,24 +65,27 @@ func countKind(key string) int {
 	return countTotal
 }
 
+// maxCount is more than any number of tokens: sums of counts below it are exact.
+const maxCount = 1 << 53
+
 // countOf returns a value as a count: a whole number, not negative, also when it comes as text.
 func countOf(v pcommon.Value) (int64, bool) {
 	switch v.Type() {
 	case pcommon.ValueTypeInt:
-		return v.Int(), v.Int() >= 0
+		return v.Int(), v.Int() >= 0 && v.Int() < maxCount
 	case pcommon.ValueTypeDouble:
 		f := v.Double()
-		return int64(f), f >= 0 && f < 1<<53 && f == math.Trunc(f)
+		return int64(f), f >= 0 && f < maxCount && f == math.Trunc(f)
 	case pcommon.ValueTypeStr:
 		n, err := strconv.ParseInt(v.Str(), 10, 64)
-		return n, err == nil && n >= 0
+		return n, err == nil && n >= 0 && n < maxCount
 	}
 	return 0, false
 }
 
 // offerCount offers a count from a span's raw answer. It is taken if the count is not known yet and raw is a whole number.
 func (b *eventBuilder) offerCount(i int, raw []byte) {
-	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.tokens.counts[i].set {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && n < maxCount && !b.tokens.counts[i].set {
 		b.tokens.counts[i] = count{n, true}
 	}
 }

@@ -241,7 +241,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 	if said < len(b.msgs)-1 {
 		for i := said; i < len(b.msgs); i++ {
 			m := &b.msgs[i]
-			m.item = m.item || jsonscan.Empty(m.content) && len(m.extra) == 0
+			m.item = m.item || jsonscan.Empty(m.content) && m.name == nil && m.callID == nil && len(m.extra) == 0
 		}
 		b.joinItems(said)
 	}
