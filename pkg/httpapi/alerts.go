@@ -95,7 +95,7 @@ func (s *Server) alertWarnings(c *call, a *alert.Alert) []string {
 		return nil
 	}
 	index, err := s.Store.FieldIndex(c.ctx(), c.project.ID, query.Search{})
-	if err != nil {
+	if err != nil || index.Full() {
 		return nil
 	}
 	var known []string

@@ -24,7 +24,7 @@ const (
 	fieldIndexNames = 1000
 	// fieldIndexRows bounds the rows of a project, and fieldIndexRunRows those of one run. Where
 	// several servers write, each counts for itself what the others add.
-	fieldIndexRows    = 20_000
+	fieldIndexRows    = event.MaxFieldRows
 	fieldIndexRunRows = 2_000
 	// fieldIndexRuns is how many further runs a server lists keys of in an hour.
 	fieldIndexRuns = 2_000
