@@ -446,9 +446,9 @@ test("scores lead to their events and their judges; words are found in contents"
   const rows = await p.page.locator(".table .row").evaluateAll((list) => list.slice(0, 2).map((r) => r.id.replace("row-", "")));
   await p.go(`session/${rows[0]}`, ".tree-row");
   await p.page.keyboard.press("]");
-  await p.page.waitForFunction((id) => location.hash.includes(id), rows[1]);
+  await p.page.waitForSelector(`.page:has-text("${rows[1]}")`); // the address is there before the page is
   await p.page.keyboard.press("[");
-  await p.page.waitForFunction((id) => location.hash.includes(id), rows[0]);
+  await p.page.waitForSelector(`.page:has-text("${rows[0]}")`);
   await p.check("scores and words");
   await p.close();
 });
