@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
@@ -205,7 +206,7 @@ var asMessages = reader{
 	},
 }
 
-// asMessageTexts reads what an embedding call was given, if it comes as messages of the user with nothing but a text.
+// asMessageTexts reads what an embedding call was given: a text, or messages of the user with nothing but a text.
 var asMessageTexts = reader{
 	name: "message texts", about: "JSON messages with nothing but a text as a list of these",
 	whole: func(b *eventBuilder, t target, a *attr) {
@@ -213,32 +214,13 @@ var asMessageTexts = reader{
 			return
 		}
 		raw, ok := b.parse(a)
-		if !ok || jsonscan.Kind(raw) == '"' { // one text
-			if !ok {
-				raw = b.take(a)
+		if !ok {
+			if strings.HasPrefix(a.str(), "[") {
+				return // messages that were cut off, which asMessages repairs
 			}
-			a.used = b.embeddedTexts(raw) || a.used
-			return
+			raw = b.take(a)
 		}
-		at := len(b.msgs)
-		defer func() { b.msgs = b.msgs[:at] }()
-		if !b.readMessages(raw) {
-			return
-		}
-		texts := []byte{'['}
-		for i := range b.msgs[at:] {
-			m := &b.msgs[at+i]
-			if jsonscan.Kind(m.content) != '"' || string(jsonscan.Inner(m.role)) != "user" || !m.onlySaid() {
-				return
-			}
-			if i > 0 {
-				texts = append(texts, ',')
-			}
-			texts = append(texts, m.content...)
-		}
-		b.put(t, append(texts, ']'))
-		b.part("role:user") // goes without saying, but not unseen
-		a.used = true
+		a.used = b.embeddedTexts(raw) || a.used
 	},
 }
 

@@ -51,7 +51,7 @@ var asGeminiRequest = reader{
 			switch key := keyText(c.Key); key {
 			case "system_instruction", "systemInstruction":
 			case "tools":
-				all = b.geminiTools(c.Val) && all
+				all = b.putTools(c.Val) && all
 			default:
 				all = b.setting(geminiSetting(key), c.Val) && all
 			}
@@ -85,29 +85,6 @@ func geminiSetting(key string) string {
 		return to
 	}
 	return key
-}
-
-// geminiTools fills config.tools from [{function_declarations: […]}]: the declarations of all tools, one after the
-// other. A tool that has anything besides its declarations would lose it: then the list is taken as it is.
-func (b *eventBuilder) geminiTools(raw []byte) bool {
-	if b.filled(fieldTools.field) {
-		return false
-	}
-	var list []byte
-	for c := jsonscan.Elements(raw); c.Next(); {
-		in := firstMember(c.Val, "function_declarations", "functionDeclarations")
-		if jsonscan.Kind(in) != '[' {
-			list = appendItem(list, c.Val)
-			continue
-		}
-		for d := jsonscan.Elements(in); d.Next(); {
-			list = appendItem(list, d.Val)
-		}
-		if countMembers(c.Val) > 1 {
-			return b.putTools(raw)
-		}
-	}
-	return list != nil && b.putTools(append(list, ']'))
 }
 
 // contents appends the messages of Gemini's contents. It returns false, and appends none, if an element is no content.

@@ -24,6 +24,8 @@ func TestNothingLost(t *testing.T) {
 		"embedded plain text":           of("EMBEDDING", object{"gen_ai.input.messages": "KEPT there"}),
 		"embedded JSON text":            of("EMBEDDING", object{"gen_ai.input.messages": `"KEPT there"`}),
 		"id beside an embedded text":    of("EMBEDDING", object{"gen_ai.input.messages": `[{"role":"user","content":"x","tool_call_id":"KEPT"}]`}),
+		"two messages of one element":   of("EMBEDDING", object{"input.value": `[{"role":"user","content":[{"type":"tool_result","content":"KEPT"},{"type":"text","text":"b"}]}]`}),
+		"messages that were cut off":    of("EMBEDDING", object{"gen_ai.input.messages": `[{"role":"user","content":"KEPT and`}),
 		"name of a tool of MCP":         {"traceloop.span.kind": "tool", "gen_ai.tool.name": "y", "traceloop.entity.input": `{"tool_name":"KEPT","arguments":{"a":1}}`},
 		"call of Gemini CLI":            of("TOOL", object{"input.value": `{"callId":"KEPT","name":"KEPT2","args":{"x":1},"prompt_id":"KEPT3"}`}),
 		"answer of Gemini CLI":          of("TOOL", object{"gen_ai.output.messages": `{"request":{"callId":"KEPT2"},"response":{"out":"KEPT"}}`}),

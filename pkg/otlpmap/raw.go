@@ -73,6 +73,7 @@ func (b *eventBuilder) embeddedTexts(raw []byte) bool {
 	}
 	at := len(b.msgs)
 	defer func() { b.msgs = b.msgs[:at] }()
+	read := at // the end of the messages that were read, one of each element
 	for c := jsonscan.Elements(raw); c.Next(); {
 		text := c.Val
 		if jsonscan.Kind(text) == '{' {
@@ -81,7 +82,7 @@ func (b *eventBuilder) embeddedTexts(raw []byte) bool {
 				text = jsonscan.Member(text, "content")
 			case b.readMessage(text):
 				m := &b.msgs[len(b.msgs)-1]
-				if string(jsonscan.Inner(m.role)) != "user" || jsonscan.Kind(m.content) != '"' || !m.onlySaid() {
+				if read++; len(b.msgs) != read || string(jsonscan.Inner(m.role)) != "user" || jsonscan.Kind(m.content) != '"' || !m.onlySaid() {
 					return false
 				}
 				text = m.content

@@ -1,7 +1,6 @@
 package otlpmap
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -142,12 +141,8 @@ var asTools = reader{
 		}
 		if raw, ok := b.parse(a); !ok {
 			b.losses.failed = append(b.losses.failed, a.key)
-		} else if jsonscan.Kind(raw) == '[' {
-			// Gemini's tools are lists of functions.
-			gemini := bytes.Contains(raw, []byte(`"functionDeclarations"`)) || bytes.Contains(raw, []byte(`"function_declarations"`))
-			if gemini && b.geminiTools(raw) || b.putTools(raw) {
-				a.used = true
-			}
+		} else if b.putTools(raw) {
+			a.used = true
 		}
 	},
 }
