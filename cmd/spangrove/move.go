@@ -52,12 +52,11 @@ Examples:
 				return usageError("%s", err)
 			case abandon:
 				_, err = storeCommand(cmd, asJSON, func(ctx context.Context, _ diagnosis.Progress) (map[string]bool, error) {
-					abandoned, err := func() (bool, error) {
-						if dsn != "" {
-							return store.AbandonMovePostgres(ctx, dsn)
-						}
-						return store.AbandonMoveSQLite(ctx, data)
-					}()
+					end, of := store.AbandonMoveSQLite, data
+					if dsn != "" {
+						end, of = store.AbandonMovePostgres, dsn
+					}
+					abandoned, err := end(ctx, of)
 					return map[string]bool{"abandoned": abandoned}, err
 				}, func(w io.Writer, result map[string]bool) error {
 					text := "the move is ended, and servers can write here; empty the other database before another move to it"

@@ -232,17 +232,22 @@ func (b *eventBuilder) leadInstructions(at int) {
 		if !ok && sys.str() != "" {
 			raw, ok = b.appendValue(nil, sys.val), true // plain text
 		}
-		if ok {
-			first := len(b.msgs)
-			// instructions has appended one message: it moves to the front.
-			if b.instructions(raw) {
-				sys.used = true
-				m := b.msgs[first]
-				copy(b.msgs[at+1:], b.msgs[at:first])
-				b.msgs[at] = m
-			}
+		if ok && b.lead(at, raw) {
+			sys.used = true
 		}
 	}
+}
+
+// lead puts the message of instructions before those from b.msgs[at:] on. It returns false, and puts none, if raw is no instructions.
+func (b *eventBuilder) lead(at int, raw []byte) bool {
+	first := len(b.msgs)
+	if !b.instructions(raw) {
+		return false
+	}
+	m := b.msgs[first]
+	copy(b.msgs[at+1:], b.msgs[at:first])
+	b.msgs[at] = m
+	return true
 }
 
 // called makes the arguments of a tool's own call the inputs of its event, if b.msgs[at:] is

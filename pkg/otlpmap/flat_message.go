@@ -99,11 +99,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		case "finish_reason":
 			m.finish = b.render(c)
 		case "reasoning":
-			if text := b.thoughtText(b.render(c)); m.reasoning == nil {
-				m.reasoning = text
-			} else {
-				m.reasoning = b.joinText(m.reasoning, text)
-			}
+			m.reasoning = b.joinTexts(m.reasoning, b.thoughtText(b.render(c)))
 		// OpenInference's form of OpenAI's functions: name and arguments are siblings (legacyCall).
 		case "function_call_name":
 			if a != nil && m.calls == nil {
@@ -168,14 +164,8 @@ func (b *eventBuilder) leadSystemSetting(at int) {
 	if !ok {
 		return
 	}
-	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
-		first := len(b.msgs)
-		if b.instructions(sys) {
-			b.texts.add(b, sys)
-			m := b.msgs[first]
-			copy(b.msgs[at+1:], b.msgs[at:first])
-			b.msgs[at] = m
-		}
+	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) && b.lead(at, sys) {
+		b.texts.add(b, sys)
 	}
 }
 
@@ -229,6 +219,7 @@ func knownParts(raw []byte) bool {
 // if called is false; else the message has them already.
 func (b *eventBuilder) flatContents(m *chatMessage, n int32, called bool) {
 	var calls []int32
+	thoughts := [][]byte{m.reasoning}
 	list := b.tree.indexedInto(n, nil)
 	kept := list[:0]
 	for _, c := range list {
@@ -238,11 +229,7 @@ func (b *eventBuilder) flatContents(m *chatMessage, n int32, called bool) {
 		case b.tree.child(c, "tool_call") != 0 && (in == 0 || typ != nil && b.tree.nodes[in].children == 1):
 			calls = append(calls, c)
 		case typ != nil && text != nil && b.tree.nodes[in].children == 2 && (typ.str() == "reasoning" || typ.str() == "thinking"):
-			if thought := b.take(text); m.reasoning == nil {
-				m.reasoning = thought
-			} else {
-				m.reasoning = b.joinText(m.reasoning, thought)
-			}
+			thoughts = append(thoughts, b.take(text))
 		default:
 			if in != 0 {
 				c = in
@@ -255,6 +242,7 @@ func (b *eventBuilder) flatContents(m *chatMessage, n int32, called bool) {
 			b.part(typ.str())
 		}
 	}
+	m.reasoning = b.joinTexts(thoughts...)
 	if len(calls) > 0 && !called {
 		m.calls = b.flatCalls(calls)
 	}

@@ -77,17 +77,13 @@ func (b *eventBuilder) itemMessage(m chatMessage, typ, args, output []byte) bool
 
 // itemTexts joins the texts of a list of parts to a text.
 func (b *eventBuilder) itemTexts(text, list []byte) []byte {
+	texts := [][]byte{text}
 	for c := jsonscan.Elements(list); c.Next(); {
-		t := jsonscan.Member(c.Val, "text")
-		switch {
-		case jsonscan.Kind(t) != '"':
-		case text == nil:
-			text = t
-		default:
-			text = b.joinText(text, t)
+		if t := jsonscan.Member(c.Val, "text"); jsonscan.Kind(t) == '"' {
+			texts = append(texts, t)
 		}
 	}
-	return text
+	return b.joinTexts(texts...)
 }
 
 // joinItems makes one answer of the messages and items from b.msgs[at:] on: they follow each
@@ -133,13 +129,13 @@ func (b *eventBuilder) joinItems(at int) {
 		}
 	}
 	if len(calls) > 1 {
-		b.msgs[head].calls, b.msgs[head].reasoning = b.joinLists(calls...), b.joinTexts(thoughts)
+		b.msgs[head].calls, b.msgs[head].reasoning = b.joinLists(calls...), b.joinTexts(thoughts...)
 	}
 	b.msgs = b.msgs[:n]
 }
 
-// joinTexts joins JSON strings by line breaks; those that are nil are absent.
-func (b *eventBuilder) joinTexts(list [][]byte) (text []byte) {
+// joinTexts joins JSON strings by line breaks; those that are nil are absent. Their escapes stay as they are: nothing is decoded.
+func (b *eventBuilder) joinTexts(list ...[]byte) (text []byte) {
 	at := len(b.arena)
 	for _, t := range list {
 		switch {

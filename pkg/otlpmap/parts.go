@@ -83,7 +83,7 @@ func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 			}
 		}
 	}
-	m.reasoning = b.joinTexts(thoughts)
+	m.reasoning = b.joinTexts(thoughts...)
 	if details != nil {
 		m.add([]byte("reasoning_details"), append(details, ']'))
 	}
@@ -131,23 +131,19 @@ func (b *eventBuilder) thoughtText(raw []byte) []byte {
 	if !ok || jsonscan.Kind(list) != '[' {
 		return raw
 	}
-	var text []byte
+	var texts [][]byte
 	for c := jsonscan.Elements(list); c.Next(); {
 		val := jsonscan.Member(c.Val, "text")
 		if string(jsonscan.Inner(jsonscan.Member(c.Val, "type"))) != "summary_text" || jsonscan.Kind(val) != '"' || countMembers(c.Val) != 2 {
 			return raw
 		}
-		if text == nil {
-			text = val
-		} else {
-			text = b.joinText(text, val)
-		}
+		texts = append(texts, val)
 	}
-	if text == nil {
+	if texts == nil {
 		return raw
 	}
 	b.part("summary_text")
-	return text
+	return b.joinTexts(texts...)
 }
 
 // partContent returns a message's content: the text of its parts, or the parts that are neither
@@ -226,17 +222,6 @@ func (m *chatMessage) blank() bool {
 func (m *chatMessage) onlySaid() bool {
 	return jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && jsonscan.Empty(m.finish) && jsonscan.Empty(m.callID) &&
 		jsonscan.Empty(m.name) && len(m.extra) == 0
-}
-
-// joinText joins two JSON strings by a line break. Their escapes stay as they are: nothing is decoded.
-func (b *eventBuilder) joinText(x, y []byte) []byte {
-	at := len(b.arena)
-	b.arena = append(b.arena, '"')
-	b.arena = append(b.arena, jsonscan.Inner(x)...)
-	b.arena = append(b.arena, `\n`...)
-	b.arena = append(b.arena, jsonscan.Inner(y)...)
-	b.arena = append(b.arena, '"')
-	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
 // boundMedia replaces each string over MaxMediaBytes inside content parts that are not text by
