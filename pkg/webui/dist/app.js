@@ -1,1 +1,1 @@
-import"./XXLG.js";
+import"./P5Z7.js";

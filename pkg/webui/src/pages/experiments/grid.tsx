@@ -93,7 +93,7 @@ function said(cell: Cell, other: string | undefined, { metrics, more, below }: S
   return (
     <>
       <div class="marks">
-        {metrics.map((m) => <Score key={m.key} metric={m} of={cell.scores[m.key]} name />)}
+        {metrics.flatMap((m) => [<Score key={m.key} metric={m} of={cell.scores[m.key]} name />, " "])}
         {more > 0 && <span class="faint">{`+${more}`}</span>}
       </div>
       <div class={`said${cell.error ? " bad" : ""}`} title={cell.error ?? cell.output}>
