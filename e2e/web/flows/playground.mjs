@@ -96,7 +96,9 @@ test("hostile texts stay texts, and what is wrong is said in place", async () =>
   await p.close();
 });
 
-test("two variants run over chosen datapoints make two experiments", async () => {
+test("two variants run over chosen datapoints make two experiments, which metrics score", async () => {
+  const is = (value) => ({ filterArray: [{ field: "event_type", operator: "is", value, type: "string" }] });
+  for (const [name, value] of [["short", "model"], ["quick", "model"], ["safe", "tool"]]) await send("POST", "/v1/metrics", { name, type: "EXPRESSION", criteria: "duration < 60000", return_type: "boolean", filters: is(value) });
   const { result } = await send("POST", "/v1/datasets", { name: "capitals" });
   await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: ["Portugal", "Norway", "nowhere"].map((country) => ({ country, capital: "?" })), mapping: { inputs: ["country"], ground_truth: ["capital"], history: [] } });
   const p = await open();
@@ -108,12 +110,14 @@ test("two variants run over chosen datapoints make two experiments", async () =>
   await p.page.keyboard.press("v");
   await p.page.keyboard.press("o");
   await p.page.selectOption("dialog select", { label: "capitals (3)" });
-  await p.page.locator("dialog .points input").nth(2).uncheck();
+  await p.page.locator("dialog [aria-label=Datapoints] input").nth(2).uncheck();
+  for (const name of ["short", "safe"]) await p.page.check(`dialog [aria-label=Metrics] label:has-text('${name}') input`);
   await p.flaws("over a dataset");
   if (shots) await p.page.screenshot({ path: `${shots}/over-dataset.png` });
   await p.page.click("dialog button:has-text('Run 4 questions')");
   await p.page.waitForFunction(() => document.querySelectorAll(".experiment a").length === 2, null, { timeout: 20_000 });
-  await soon.match(() => p.page.textContent(".experiment"), /capitals in the playground A.*completed: 2 of 2/s);
+  await soon.match(() => p.page.textContent(".experiment"), /capitals in the playground A.*completed: 2 of 2.*safe is for none of its events/s);
+  assert.match(await p.page.textContent(".experiment"), /short scores 2 events/);
   const id = (await p.page.getAttribute(".experiment a", "href")).split("/").pop();
   const { evaluation } = await send("GET", `/v1/runs/${id}`);
   assert.equal(evaluation.status, "completed");
@@ -123,6 +127,17 @@ test("two variants run over chosen datapoints make two experiments", async () =>
   assert.deepEqual(trees.map((t) => t.outputs.content).sort(), ["Lisbon.", "You said: What is the capital of Norway?"]);
   assert.ok(trees.every((t) => t.children[0].event_type === "model" && t.metadata.run_id === id && t.metadata.total_tokens > 0 && t.feedback.ground_truth.capital === "?"));
   await p.check("experiments");
+  // Another metric scores the run from its page.
+  await p.page.click(".experiment a");
+  await p.page.click("button:has-text('Score…')");
+  await p.page.check("dialog label:has-text('quick') input");
+  await p.flaws("score the run");
+  if (shots) await p.page.screenshot({ path: `${shots}/score-run.png` });
+  await p.page.click("dialog button[type=submit]");
+  await p.page.waitForSelector("dialog [role=status]:has-text('quick scores 2 events.')");
+  await soon.equal(async () => (await send("GET", `/v1/runs/${id}/result`)).metrics.details?.map((m) => m.metric_name).filter((name) => /short|quick|safe/.test(name)).sort().join(), "quick,short");
+  await p.page.click("dialog button:text-is('Close')");
+  await p.page.waitForSelector(".run-totals:has-text('quick')");
   await p.close();
 });
 

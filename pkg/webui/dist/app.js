@@ -1,1 +1,1 @@
-import"./P5Z7.js";
+import"./NCG2.js";

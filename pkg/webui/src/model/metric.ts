@@ -2,6 +2,7 @@
 import type { Category, ChildMetric, Condition, Filter, Metric, Threshold } from "../api/types.gen.ts";
 import { longNames } from "./charts.ts";
 import { compile, write, type Operator, type Part } from "./filter.ts";
+import { plural } from "./format.ts";
 
 /** What a version of a metric says. */
 export type Definition = Pick<Metric, "name" | "type" | "criteria" | "description" | "return_type" | "enabled_in_prod" | "needs_ground_truth" | "sampling_percentage" | "model_provider" | "model_name" | "scale" | "threshold" | "categories" | "child_metrics" | "filters" | "event_name" | "event_type">;
@@ -107,6 +108,9 @@ export function filterText(filters: Filter[]): string | null {
   const again = compile(written, "events");
   return again.problem === null && meaning(again.filters) === meaning(filters) ? written : null;
 }
+
+/** The filters of a metric, in words; empty where it has none. */
+export const eventsText = (m: Pick<Definition, "filters">): string => filterText(filtersOf(m)) ?? plural(filtersOf(m).length, "filter");
 
 /** Filters in one spelling: the type of a value is what its text is. */
 function meaning(filters: Filter[]): string {

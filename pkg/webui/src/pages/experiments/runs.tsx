@@ -7,6 +7,7 @@ import { passesText, score } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Empty, Problem } from "../../parts/common.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
+import { ScoreRun } from "../scorerun.tsx";
 import { SessionPeek } from "../sessionpeek.tsx";
 import { AddRows } from "./add.tsx";
 import { Cards } from "./cards.tsx";
@@ -34,6 +35,7 @@ export function RunsPage({ ids }: { ids: string[] }) {
   const some = useRef(false);
   some.current = marks.size > 0;
   const [adding, setAdding] = useState<"queue" | "dataset" | null>(null);
+  const [scoring, setScoring] = useState(false);
   const at = rows.findIndex((r) => r.id === selected);
   const row = rows[at];
   useEffect(() => { if (selected && at < 0 && rows.length > 0 && !loading) more(); }, [selected, at, rows, loading]); // an address may name a row of a later page
@@ -59,7 +61,7 @@ export function RunsPage({ ids }: { ids: string[] }) {
   const cell = single && row?.cells[0];
   return (
     <div class="page">
-      {single ? <RunHeader head={head} id={ids[0]!} /> : (
+      {single ? <RunHeader head={head} id={ids[0]!} onScore={may ? () => setScoring(true) : null} /> : (
         <header>
           <h1>{`Compare ${format.plural(ids.length, "run")}`}</h1>
           <span class="grow" />
@@ -91,11 +93,12 @@ export function RunsPage({ ids }: { ids: string[] }) {
         </div>
       </div>
       {adding && head && <AddRows to={adding} rows={[...marks.values()]} runs={head.runs} onDone={() => setMarks(new Map())} onClose={() => setAdding(null)} />}
+      {scoring && <ScoreRun run={ids[0]!} onDone={reload} onClose={() => setScoring(false)} />}
     </div>
   );
 }
 
-function RunHeader({ head, id }: { head: Head | null; id: string }) {
+function RunHeader({ head, id, onScore }: { head: Head | null; id: string; onScore: (() => void) | null }) {
   const names = useDatasetNames();
   const run = head?.runs[0];
   const dataset = run?.dataset_id;
@@ -110,6 +113,7 @@ function RunHeader({ head, id }: { head: Head | null; id: string }) {
         {dataset && <a class="button plain ellipsis" href={href(["datasets", dataset])}>{names.get(dataset) ?? dataset}{run.dataset_version !== undefined && ` version ${run.dataset_version}`}</a>}
         <span class="grow" />
         <a class="button" href={href(["sessions"], { q: `run:${id}`, range: "all" })}>Sessions</a>
+        {onScore && <button type="button" class="button" onClick={onScore}>Score…</button>}
         <a class="button primary" href={href(["experiments"], { runs: id, dataset: dataset ?? null })}>Compare with…</a>
       </header>
       {head && (

@@ -1,14 +1,14 @@
 // Metrics: what gives events scores, where each runs, and how its scores go.
 import { useLayoutEffect } from "preact/hooks";
-import { call } from "../../api/client.ts";
-import type { ListMetricsAnswer, Metric } from "../../api/types.gen.ts";
+import type { Metric } from "../../api/types.gen.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
-import { filterText, filtersOf, passes, types, where } from "../../model/metric.ts";
+import { eventsText, passes, types, where } from "../../model/metric.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
+import { readMetrics } from "../scorerun.tsx";
 import { Library } from "./library.tsx";
 import { MetricPage } from "./metric.tsx";
 import { Button, Choice, Find, Trend } from "./parts.tsx";
@@ -18,21 +18,11 @@ export function Page({ path: [id] }: { path: string[] }) {
   return id ? <MetricPage key={id} id={id} /> : <List />;
 }
 
-/** Reads all metrics of the project, the newest first. */
-async function all(signal: AbortSignal): Promise<Metric[]> {
-  const list: Metric[] = [];
-  for (let page = 1; ; page++) {
-    const { metrics } = await call<ListMetricsAnswer>(`v1/metrics?limit=1000&page=${page}`, { signal });
-    list.push(...metrics);
-    if (metrics.length < 1000) return list.reverse();
-  }
-}
-
 const columns: Column<Metric>[] = [
   { id: "name", label: "Metric", width: 200, grow: 2, cell: (m) => <><a class="ellipsis strong" tabIndex={-1} href={href(["metrics", m.id])}>{m.name}</a><span class="chip">{types[m.type].label}</span></> },
   { id: "trend", label: "Last 14 days", width: 170, cell: (m) => (/^[fb]/.test(m.return_type) ? <Trend name={m.name} rate={m.return_type === "boolean"} /> : <span class="faint">{m.return_type}</span>) },
   { id: "where", label: "Runs over", width: 150, cell: (m) => <span class={m.enabled_in_prod && m.type !== "HUMAN" ? "good" : "faint"}>{where(m)}</span> },
-  { id: "events", label: "Events", width: 160, grow: 1, cell: (m) => { const t = filterText(filtersOf(m)) ?? format.plural(filtersOf(m).length, "filter"); return t ? <code class="ellipsis" title={t}>{t}</code> : <span class="faint">all but sessions</span>; } },
+  { id: "events", label: "Events", width: 160, grow: 1, cell: (m) => { const t = eventsText(m); return t ? <code class="ellipsis" title={t}>{t}</code> : <span class="faint">all but sessions</span>; } },
   { id: "passes", label: "Passes", width: 130, cell: (m) => <span class="ellipsis" title={passes(m.threshold)}>{passes(m.threshold) || "–"}</span> },
   { id: "version", label: "Version", width: 70, cell: (m) => m.version },
   { id: "changed", label: "Changed", width: 100, cell: (m) => <span class="faint">{format.ago(Date.parse(m.updated_at ?? m.created_at), Date.now())}</span> },
@@ -41,7 +31,7 @@ const columns: Column<Metric>[] = [
 function List() {
   const { params } = route.value;
   const [query, type, selected] = [params.get("q") ?? "", params.get("type") ?? "", params.get("s")];
-  const metrics = useLoaded("metrics", all);
+  const metrics = useLoaded("metrics", readMetrics);
   const list = metrics.value ?? [];
   const rows = list.filter((m) => (type === "" || m.type === type) && `${m.name}\n${m.description}`.toLowerCase().includes(query.toLowerCase()));
   const at = rows.findIndex((m) => m.id === selected);

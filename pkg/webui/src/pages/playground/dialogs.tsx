@@ -1,7 +1,7 @@
 // What leads out of the playground: datapoints, experiments, configurations.
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
-import type { Configuration, CreateConfigurationAnswer, Datapoint, GetConfigurationAnswer, ListDatasetRowsAnswer, ListDatasetsAnswer } from "../../api/types.gen.ts";
+import type { Configuration, CreateConfigurationAnswer, Datapoint, GetConfigurationAnswer, ListDatasetRowsAnswer, ListDatasetsAnswer, Metric } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
 import { lackOf, parametersOf, valuesOf } from "../../model/playground.ts";
@@ -10,6 +10,7 @@ import { readConfigurations } from "../build/list.tsx";
 import { draft, edit } from "./draft.ts";
 import { cancel, experiments, start } from "./experiment.ts";
 import { FormDialog } from "../../parts/form.tsx";
+import { Scorers } from "../scorerun.tsx";
 
 const mostPoints = 2000;
 
@@ -63,6 +64,7 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
   const data = useDataset();
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const [unused, setUnused] = useState<ReadonlySet<number>>(new Set());
+  const [metrics, setMetrics] = useState<Metric[]>([]);
   const [name, setName] = useState("");
   const { variants } = draft.value;
   const chosen = data.rows.filter((d) => !off.has(d.id));
@@ -75,7 +77,7 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
   const lacks = used.map(({ letter, variant }) => [letter, lackOf(variant)] as const).filter(([, lack]) => lack);
   return (
     <FormDialog title="Run over a dataset" action={questions > 0 ? `Run ${format.plural(questions, "question")}` : "Run"} missing={missing} ready={questions > 0 && lacks.length === 0 && !going} onClose={onClose}
-      onSubmit={async () => { void start(name.trim() || `${data.name} in the playground`, data.id, chosen, used, names); onClose(); }}>
+      onSubmit={async () => { void start(name.trim() || `${data.name} in the playground`, data.id, chosen, used, names, metrics); onClose(); }}>
       {data.select}
       {data.rows.length > 0 && (
         <>
@@ -86,6 +88,8 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
         </>
       )}
       {variants.length > 1 && <div class="inline">{variants.map((_, i) => <label key={i} class="check"><input type="checkbox" checked={!unused.has(i)} onChange={() => setUnused(flip(unused, i))} />{`Variant ${letters[i]}`}</label>)}</div>}
+      <div class="inline">Metrics that score it once it has ended</div>
+      <Scorers chosen={metrics} onChange={setMetrics} />
       <label>Name of the experiment<input class="input" maxLength={190} value={name} placeholder={data.name ? `${data.name} in the playground` : ""} onInput={(e) => setName(e.currentTarget.value)} /></label>
       {lacks.map(([letter, lack]) => <p key={letter} class="bad" role="alert">{`Variant ${letter} cannot be asked: ${lack}.`}</p>)}
       {going && <p class="warn">Another one is running; wait for its end, or cancel it.</p>}
@@ -104,6 +108,7 @@ export function Experiments() {
           <progress max={e.total} value={e.done} aria-label={`Datapoints of ${e.name}`} />
           <span>{`${e.state === "running" ? "" : `${e.state}: `}${format.count(e.done)} of ${format.count(e.total)}${e.cost > 0 ? ` · ${format.cost(e.cost)}` : ""}`}</span>
           {e.failed > 0 && <span class="bad">{`${format.count(e.failed)} failed`}</span>}
+          {e.scores && <span class="secondary ellipsis" title={e.scores}>{e.scores}</span>}
           {e.problem && <span class="bad ellipsis" title={e.problem}>{e.problem}</span>}
           <span class="grow" />
           {e.state === "running" ? <button type="button" class="button" onClick={cancel}>Cancel</button> : <a class="button" href={href(["experiments", e.id])}>Open</a>}

@@ -1,9 +1,10 @@
 // Variants run over datapoints of a dataset: an experiment for each, stored as the SDKs store theirs. It goes on while one looks at other pages.
 import { signal } from "@preact/signals";
 import { ApiError, call, isAbort } from "../../api/client.ts";
-import type { Datapoint } from "../../api/types.gen.ts";
+import type { Datapoint, Metric } from "../../api/types.gen.ts";
 import { messageOf } from "../../model/format.ts";
 import { requestOf, valuesOf, type Answer, type Variant } from "../../model/playground.ts";
+import { begunText, scoreRun } from "../scorerun.tsx";
 import { collect } from "./draft.ts";
 
 export interface Experiment {
@@ -14,6 +15,7 @@ export interface Experiment {
   total: number;
   cost: number;
   state: "running" | "completed" | "failed" | "cancelled";
+  scores: string; // which metrics score it, once it has ended
   problem: string; // of the first datapoint that failed, or why the experiment could not be stored
 }
 
@@ -28,12 +30,12 @@ export const cancel = (): void => stop.abort();
 
 const keep = (e: BeforeUnloadEvent) => e.preventDefault();
 
-/** Begins an experiment for each variant. */
-export async function start(name: string, dataset: string, points: Datapoint[], variants: { letter: string; variant: Variant }[], names: string[]): Promise<void> {
+/** Begins an experiment for each variant, and has metrics score each that has ended. */
+export async function start(name: string, dataset: string, points: Datapoint[], variants: { letter: string; variant: Variant }[], names: string[], metrics: Metric[]): Promise<void> {
   stop = new AbortController();
   const mine = stop;
   experiments.value = variants.map(({ letter }) => ({
-    id: crypto.randomUUID(), name: variants.length > 1 ? `${name} ${letter}` : name, done: 0, failed: 0, total: points.length, cost: 0, state: "running", problem: "",
+    id: crypto.randomUUID(), name: variants.length > 1 ? `${name} ${letter}` : name, done: 0, failed: 0, total: points.length, cost: 0, state: "running", scores: "", problem: "",
   }));
   const change = (id: string, f: (e: Experiment) => Partial<Experiment>) => { experiments.value = experiments.value.map((e) => (e.id === id ? { ...e, ...f(e) } : e)); };
   addEventListener("beforeunload", keep);
@@ -76,7 +78,13 @@ export async function start(name: string, dataset: string, points: Datapoint[], 
       if (!isAbort(e)) change(id, () => ({ problem: messageOf(e) }));
     }
     if (mine.signal.aborted) state = "cancelled";
-    await call(`v1/runs/${id}`, { method: "PUT", body: { name, status: state, event_ids: sessions } }).catch((e: Error) => change(id, () => ({ problem: e.message })));
+    try {
+      await call(`v1/runs/${id}`, { method: "PUT", body: { name, status: state, event_ids: sessions } });
+      const scores = begunText(await scoreRun(id, state === "failed" ? [] : metrics));
+      change(id, () => ({ scores }));
+    } catch (e) {
+      change(id, () => ({ problem: messageOf(e) }));
+    }
     change(id, () => ({ state }));
   }));
   removeEventListener("beforeunload", keep);
