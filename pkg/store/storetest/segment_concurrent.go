@@ -47,7 +47,10 @@ const (
 func segmentsAnswerWhileOthersWrite(e *env) {
 	c := NewClock(arrival.Add(busyNow * 24 * time.Hour))
 	meter := sdkmetric.NewManualReader()
-	o := store.Options{Now: c.Now, PackAfter: -1, Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(meter)).Meter("test")}
+	o := store.Options{
+		Now: c.Now, PackAfter: -1, Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(meter)).Meter("test"),
+		ReadWait: time.Minute, // questions are asked at once, on machines of any speed
+	}
 	e.reopen(o)
 	e.keepDays(payloadDays, eventDays)
 	b := &busyEvents{env: e, seed: e.seed()}
