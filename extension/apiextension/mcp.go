@@ -54,7 +54,7 @@ func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
 			refuse(err)
 			return
 		}
-		body, release, err := e.readMCP(w, r)
+		body, release, err := e.readMCP(r)
 		defer release()
 		if err != nil {
 			refuse(err)
@@ -66,16 +66,23 @@ func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
 	})
 }
 
-// readMCP reads a message within the budget of its project.
-func (e *apiExtension) readMCP(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+// readMCP reads a message within the budget of its project. The body is one that Open made, so that the
+// budget pays for its decompression.
+func (e *apiExtension) readMCP(r *http.Request) (body []byte, release func(), err error) {
 	who, _ := project.IdentityFrom(r.Context())
-	r.Body = http.MaxBytesReader(w, r.Body, min(maxMCPBody, e.cfg.HTTP.MaxRequestBodySize))
-	body, release, err = e.readBody(r, who.Project.PublicID)
-	var over *http.MaxBytesError
+	hold := e.budget.Hold(who.Project.PublicID)
+	release = hold.Release
+	opened, ok := r.Body.(*ingress.Body)
+	if !ok {
+		return nil, release, errors.New("the body of a message is not bounded")
+	}
+	most := min(maxMCPBody, e.cfg.HTTP.MaxRequestBodySize)
+	opened.Bound(most)
+	body, err = hold.ReadAll(opened, r.ContentLength)
 	var known *fault.Error
 	switch {
-	case errors.As(err, &over):
-		return nil, release, fault.New(fault.TooLarge, "the message is larger than %d bytes", over.Limit)
+	case fault.Of(err) == fault.TooLarge:
+		return nil, release, fault.New(fault.TooLarge, "the message is larger than %d bytes", most)
 	case errors.As(err, &known):
 		return nil, release, err
 	case err != nil:

@@ -1,8 +1,10 @@
 package apiextension
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -55,6 +57,38 @@ func TestMCP(t *testing.T) {
 	got := call(t, "GET", url+mcpPath, "good", nil)
 	if got.status != 405 || got.header.Get("Allow") != "POST" || !strings.Contains(got.body, "GET is not possible here; try POST") {
 		t.Errorf("GET: %d %s", got.status, got.body)
+	}
+}
+
+// treeOf is a call of session_tree for a session.
+func treeOf(session string) string {
+	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"session_tree","arguments":{"session_id":` + session + `}}}`
+}
+
+// The budget pays for a message and for what decompresses it.
+func TestMemoryOfMCP(t *testing.T) {
+	e, _ := serve(t, nil)
+	for name, tt := range map[string]struct {
+		encoding string
+		body     []byte
+		least    int64
+	}{
+		"a message":         {"", []byte(treeOf("1")), 1},
+		"a window of 8 MiB": {"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd, 0, (23 - 10) << 3, 1, 0, 0}, 8 << 20}, // of nothing,
+	} {
+		r := httptest.NewRequest("POST", mcpPath, bytes.NewReader(tt.body))
+		r.Header.Set("Content-Encoding", tt.encoding)
+		if err := e.bodies.Open(httptest.NewRecorder(), r); err != nil {
+			t.Fatal(err)
+		}
+		_, release, err := e.readMCP(r)
+		if used := e.budget.Used(); err != nil || used < tt.least {
+			t.Errorf("%s: %d bytes are held, want %d; %v", name, used, tt.least, err)
+		}
+		release()
+		if used := e.budget.Used(); used != 0 {
+			t.Errorf("%s: %d bytes are held afterwards", name, used)
+		}
 	}
 }
 

@@ -109,6 +109,15 @@ type Body struct {
 	err     error     // after which nothing is read
 }
 
+// Bound lowers the largest size of the body to max bytes, before decompression and after it. It must come before the first Read.
+func (b *Body) Bound(max int64) {
+	if max < b.left {
+		rules := *b.rules
+		rules.Max = max
+		b.rules, b.left = &rules, max
+	}
+}
+
 // Read reads decompressed bytes. Errors but io.EOF have a kind: fault.TooLarge for a body over its
 // bound, fault.Timeout for one that is too slow, fault.Invalid for one that is cut off or wrongly
 // compressed, and those of [Hold.Take].
