@@ -28,6 +28,13 @@ const mcpPath = "/mcp"
 // maxMCPBody bounds a message of the protocol, in bytes: more than the datapoints that one call adds.
 const maxMCPBody = mcpserver.MaxMessage
 
+// The SDK decodes the arguments of a call into values of Go before it knows whether they fit the tool. A value of two bytes takes up to 200
+// there, with the copies that are made of it.
+const (
+	maxMCPValues   = 100_000
+	mcpValueMemory = 256
+)
+
 // newMCP returns the handler of mcpPath. It asks the routes of the API in the name of its caller, so that these check the scope. hasKeys
 // says that callers have been authenticated.
 func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
@@ -66,7 +73,7 @@ func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
 	})
 }
 
-// readMCP reads a message within the budget of its project. The body is one that Open made, so that the
+// readMCP reads a message within the budget of its project, which also pays for decoding it. The body is one that Open made, so that the
 // budget pays for its decompression.
 func (e *apiExtension) readMCP(r *http.Request) (body []byte, release func(), err error) {
 	who, _ := project.IdentityFrom(r.Context())
@@ -92,7 +99,27 @@ func (e *apiExtension) readMCP(r *http.Request) (body []byte, release func(), er
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
 		return nil, release, fault.New(fault.Invalid, "a request has one message, not an array of them: the protocol has no batches since 2025-06-18")
 	}
-	return body, release, nil
+	values := countValues(body)
+	if values > maxMCPValues {
+		return nil, release, fault.New(fault.TooLarge, "the message holds %d values and names; at most %d are allowed", values, maxMCPValues)
+	}
+	return body, release, hold.TakeUpToShare(int64(values) * mcpValueMemory)
+}
+
+// countValues returns about how many values and names of members a JSON text has, by what stands before them outside of strings.
+func countValues(text []byte) (n int) {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ',' || c == ':' || c == '[' || c == '{'):
+			n++
+		}
+	}
+	return n
 }
 
 // checkOrigin refuses requests that a page of another site has caused: of an origin other than the server's and those that its CORS

@@ -45,6 +45,8 @@ func TestMCP(t *testing.T) {
 		{"an origin that looks like one", "good", initialize, []string{"Origin", "https://friend.example.evil.example"}, 403, "another site"},
 		{"a batch", "good", "[" + initialize + "]", nil, 400, "one message, not an array"},
 		{"a large message", "good", `{"x":"` + strings.Repeat("x", maxMCPBody) + `"}`, nil, 413, "the message is larger than 4194304 bytes"},
+		{"many values", "good", treeOf("[" + strings.Repeat("[],", 50_000) + "0]"), nil, 413, "the message holds 100015 values and names; at most 100000 are allowed"},
+		{"many commas in a text", "good", treeOf(`"` + strings.Repeat(`\",[`, 100_000) + `"`), nil, 200, `"result"`},
 		{"no JSON", "good", "{", nil, 400, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,15 +67,17 @@ func treeOf(session string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"session_tree","arguments":{"session_id":` + session + `}}}`
 }
 
-// The budget pays for a message and for what decompresses it.
+// The budget pays for a message, for what decompresses it, and for what decoding makes of it.
 func TestMemoryOfMCP(t *testing.T) {
 	e, _ := serve(t, nil)
+	many := treeOf("[" + strings.Repeat("[],", 40_000) + "0]")
 	for name, tt := range map[string]struct {
 		encoding string
 		body     []byte
 		least    int64
 	}{
 		"a message":         {"", []byte(treeOf("1")), 1},
+		"many values":       {"", []byte(many), 80_000 * mcpValueMemory},
 		"a window of 8 MiB": {"zstd", []byte{0x28, 0xb5, 0x2f, 0xfd, 0, (23 - 10) << 3, 1, 0, 0}, 8 << 20}, // of nothing,
 	} {
 		r := httptest.NewRequest("POST", mcpPath, bytes.NewReader(tt.body))
