@@ -567,3 +567,40 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 }
+
+// A page of another site reaches nothing of a server without keys, whatever name it has led here: browsers ask before few of its requests.
+func TestOtherSitesWithoutKeys(t *testing.T) {
+	_, url := serve(t, func(c *Config) {
+		c.HTTP.Auth = configoptional.None[confighttp.AuthConfig]()
+		c.HTTP.CORS = configoptional.Some(confighttp.CORSConfig{AllowedOrigins: []string{"https://friend.example"}})
+	})
+	for _, tt := range []struct {
+		host, origin string
+		status       int
+	}{
+		{"", "", 404},
+		{"", "https://evil.example", 403},
+		{"", "null", 403},
+		{"evil.example:7420", "", 403},
+		{"evil.example:7420", "http://evil.example:7420", 403},
+		{"localhost:7420", "http://localhost:7420", 404},
+		{"", "https://friend.example", 404},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/sessions/33333333-3333-4333-8333-333333333333", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = tt.host
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != tt.status {
+			t.Errorf("host %q, origin %q: %d, want %d", tt.host, tt.origin, res.StatusCode, tt.status)
+		}
+	}
+}

@@ -41,10 +41,6 @@ func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
 	protocol := mcpserver.NewHandler(e.set.BuildInfo.Version, e.router, func(v any, stack []byte) {
 		e.set.Logger.Error("handler panicked", zap.String("route", mcpPath), zap.String("panic", fmt.Sprint(v)), zap.ByteString("stack", stack))
 	})
-	var origins []string
-	if cors := e.cfg.HTTP.CORS.Get(); cors != nil {
-		origins = cors.AllowedOrigins
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse := func(err error) {
 			who, _ := project.IdentityFrom(r.Context())
@@ -57,7 +53,7 @@ func (e *apiExtension) newMCP(hasKeys bool) http.Handler {
 			answer.answer(w, r)
 			return
 		}
-		if err := checkOrigin(r, origins, hasKeys); err != nil {
+		if err := checkOrigin(r, e.allowedOrigins(), hasKeys); err != nil {
 			refuse(err)
 			return
 		}
@@ -120,6 +116,14 @@ func countValues(text []byte) (n int) {
 		}
 	}
 	return n
+}
+
+// allowedOrigins returns the patterns of the CORS settings.
+func (e *apiExtension) allowedOrigins() []string {
+	if cors := e.cfg.HTTP.CORS.Get(); cors != nil {
+		return cors.AllowedOrigins
+	}
+	return nil
 }
 
 // checkOrigin refuses requests that a page of another site has caused: of an origin other than the server's and those that its CORS

@@ -48,7 +48,12 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 			return
 		}
 		admitted := r
-		if auth != nil {
+		if auth == nil {
+			if err := checkOrigin(r, e.allowedOrigins(), false); err != nil {
+				e.refuse(rec, r, err)
+				return
+			}
+		} else {
 			ctx, err := e.authenticate(auth, r)
 			if err != nil {
 				e.refuse(rec, r, authError(err))
