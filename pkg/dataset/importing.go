@@ -48,6 +48,10 @@ type Import struct {
 
 const maxRowErrors = 100
 
+// maxCells bounds the bytes that are built of rows, also of wrong ones, which become no datapoints: each row has all names of the columns. It is
+// more than datapoints of MaxBatchBytes take as text.
+const maxCells = 4 * MaxBatchBytes
+
 // Err returns what is wrong as one error, nil if nothing is.
 func (m *Import) Err() error {
 	if m.Bad == 0 {
@@ -135,6 +139,7 @@ type importing struct {
 	named int
 	jsonl bool
 	bytes int
+	cells int // bytes of all cells and the names of their columns, those of wrong rows as well
 }
 
 // column returns what a column becomes. Without a mapping, a file that Spangrove has exported becomes what it was.
@@ -189,6 +194,9 @@ func (m *importing) add(line int, row []cell) error {
 			return nil
 		}
 		taken[t] = c.column
+		if m.cells += len(c.column) + len(c.value); m.cells > maxCells {
+			return fault.New(fault.TooLarge, "the rows of this file take more than %d bytes, each with the names of its columns: split it", maxCells)
+		}
 		if t.key != "" {
 			if parts[t.part] == nil {
 				parts[t.part] = &rawjson.Builder{}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/fault"
 )
 
 // seen is what a test compares of an import.
@@ -95,6 +97,19 @@ func TestReadFileRefuses(t *testing.T) {
 }
 
 // What is exported as CSV and imported again is what it was, but for values that are no texts: these come back as texts.
+// Rows that are wrong become no datapoints, and yet each is built with all names of the columns, in time that nobody can cut short.
+func TestReadFileBoundsWrongRows(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range MaxColumns - 1 {
+		fmt.Fprintf(&text, "%0*d,", 9_000, i)
+	}
+	text.WriteString("history\n" + strings.Repeat(strings.Repeat("1,", MaxColumns-1)+"no array\n", 20))
+	if _, err := ReadFile(text.String(), FormatCSV, nil); fault.Of(err) != fault.TooLarge {
+		t.Errorf("20 rows of 9 MB of names each: %v", err)
+	}
+}
+
 func TestTableRoundTrip(t *testing.T) {
 	t.Parallel()
 	p := Datapoint{ID: "1", Inputs: []byte(`{"q":"a, \"b\"\n c","n":-2.50}`), Metadata: []byte(`{"tags":["x"]}`), History: []byte(`[{"r":1}]`)}
