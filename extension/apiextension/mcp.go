@@ -19,6 +19,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/mcpserver"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -95,27 +96,11 @@ func (e *apiExtension) readMCP(r *http.Request) (body []byte, release func(), er
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
 		return nil, release, fault.New(fault.Invalid, "a request has one message, not an array of them: the protocol has no batches since 2025-06-18")
 	}
-	values := countValues(body)
+	values := rawjson.CountValues(body)
 	if values > maxMCPValues {
 		return nil, release, fault.New(fault.TooLarge, "the message holds %d values and names; at most %d are allowed", values, maxMCPValues)
 	}
 	return body, release, hold.TakeUpToShare(int64(values) * mcpValueMemory)
-}
-
-// countValues returns about how many values and names of members a JSON text has, by what stands before them outside of strings.
-func countValues(text []byte) (n int) {
-	inString := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case !inString && (c == ',' || c == ':' || c == '[' || c == '{'):
-			n++
-		}
-	}
-	return n
 }
 
 // allowedOrigins returns the patterns of the CORS settings.

@@ -39,6 +39,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // The failures of this engine.
@@ -56,6 +57,8 @@ const (
 	// MaxBytes of an expression, so that compiling it takes milliseconds.
 	MaxBytes = 64 << 10
 	maxNodes = 10_000
+	// maxValues of an event with the names of its members, each of which may take 200 bytes when it is decoded.
+	maxValues = 500_000
 	// programs that are kept compiled, of at most MaxBytes of text each.
 	programs = 256
 )
@@ -141,6 +144,9 @@ func (e *Engine) program(text string) (*vm.Program, error) {
 // run computes one expression for one event. The value may be the score itself, or an object {score, explanation}. A
 // boolean is taken for a number, 1 or 0, by a metric that returns numbers; any other misfit is a failure.
 func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, event json.RawMessage) evaluation.Result {
+	if n := rawjson.CountValues(event); n > maxValues {
+		return failed(Work, "The event has %d values and names: expressions are computed for events of at most %d.", n, maxValues)
+	}
 	m := &meter{ctx: ctx, left: e.work}
 	value, err := vm.Run(p, environment(event, m))
 	switch {

@@ -272,3 +272,28 @@ func BenchmarkExpression(b *testing.B) {
 		})
 	}
 }
+
+// What an event and the texts in it take when they are decoded is bounded: 4 MB of small values would take 300 MB.
+func TestDecodingIsBounded(t *testing.T) {
+	t.Parallel()
+	many := "[" + strings.Repeat(`{"":0},`, 600_000) + "0]"
+	text, err := json.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := `{"outputs":{"content":` + string(text) + `}}`
+	calls := `{"outputs":{"tool_calls":[{"function":{"name":"f","arguments":` + string(text) + `}}]}}`
+	for _, tt := range []struct{ criteria, event, want string }{
+		{`1`, `{"inputs":{"a":` + many + `}}`, "The event has 1800005 values and names"},
+		{`len(fromJSON(outputs.content))`, hidden, "does too much for one event"},
+		{`jsonMatches(outputs.content, {"type": "array"})`, hidden, "does too much for one event"},
+		{`jsonSimilarity(outputs.content, "[]")`, hidden, "does too much for one event"},
+		{`len(toolCalls(outputs.content))`, hidden, "does too much for one event"},
+		{`trajectory(outputs.content, [], "any")`, hidden, "does too much for one event"},
+		{`len(toolCalls(outputs))`, calls, "does too much for one event"},
+	} {
+		if r := run(t, New(Config{}), metric.Float, tt.criteria, tt.event); r.Failure != Work || !strings.Contains(r.Explanation, tt.want) {
+			t.Errorf("%s: %.200s %s %.200s", tt.criteria, r.Score, r.Failure, r.Explanation)
+		}
+	}
+}

@@ -75,11 +75,11 @@ var functions = map[string]function{
 
 	// toolCalls(event or messages): the calls of tools in it, as {"name", "arguments"}, in their order.
 	// A text that is JSON is read.
-	"toolCalls": of1(func(m *meter, v any) ([]any, error) { return toolCalls(asJSON(v)), m.look(v) }),
+	"toolCalls": of1(func(m *meter, v any) ([]any, error) { return toolCalls(m, asJSON(m, v)), m.look(v) }),
 	// toolCallScore(a, b): how far the calls a are those of b, from 0 to 1: a call of the right name
 	// counts by how far its arguments are right (at least a half), a missing or additional call 0.
 	"toolCallScore": of2(func(m *meter, a, b any) (float64, error) {
-		return toolCallScore(m, toolCalls(asJSON(a)), toolCalls(asJSON(b)))
+		return toolCallScore(m, toolCalls(m, asJSON(m, a)), toolCalls(m, asJSON(m, b)))
 	}),
 	// failures(event): the events that have an error, of it and all below it.
 	"failures": of1(func(m *meter, v any) ([]any, error) { return failures([]any{}, v), m.look(v) }),
@@ -87,10 +87,15 @@ var functions = map[string]function{
 	// same order, "order" all expected in that order with others between, "any" all expected in any
 	// order, "subset" none but expected ones.
 	"trajectory": {func(args ...any) (any, error) {
-		if err := args[0].(*meter).two(args[1], args[2]); err != nil {
+		m := args[0].(*meter)
+		if err := m.two(args[1], args[2]); err != nil {
 			return nil, err
 		}
-		return trajectory(stepNames(asJSON(args[1])), stepNames(asJSON(args[2])), args[3].(string))
+		given, expected := stepNames(asJSON(m, args[1])), stepNames(asJSON(m, args[2]))
+		if err := m.charge(0); err != nil { // reading them took more than there was
+			return nil, err
+		}
+		return trajectory(given, expected, args[3].(string))
 	}, []any{new(func(*meter, any, any, string) bool)}},
 
 	// Of the language, bounded.
@@ -144,7 +149,7 @@ var functions = map[string]function{
 	}),
 	"fromJSON": of1(func(m *meter, v any) (any, error) {
 		text, _ := v.(string)
-		if err := m.product(len(text), 10); err != nil { // what a small value takes in memory
+		if err := m.decoding(text); err != nil {
 			return nil, err
 		}
 		return decode(json.RawMessage(text)), nil

@@ -33,9 +33,9 @@ func unfence(text string) string {
 }
 
 // asJSON returns the value that a text is the JSON of; any other value, and a text that is not JSON, is
-// itself.
-func asJSON(value any) any {
-	if text, ok := value.(string); ok && jsonValid(text) {
+// itself. So is one that would take more than there is left of work: then the meter ends the expression at its next charge.
+func asJSON(m *meter, value any) any {
+	if text, ok := value.(string); ok && jsonValid(text) && m.decoding(text) == nil {
 		return decode(json.RawMessage(unfence(text)))
 	}
 	return value
@@ -59,7 +59,7 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 	if text, ok := value.(string); ok && !jsonValid(text) {
 		return false, m.look(value)
 	}
-	value, schema = asJSON(value), asJSON(schema)
+	value, schema = asJSON(m, value), asJSON(m, schema)
 	size, err := expanded(schema, schema, nil, 0)
 	if err != nil {
 		return false, err
@@ -235,10 +235,10 @@ func leaves(m *meter, path string, value any, f func(path, text string)) error {
 // {"a":1,"b":[3],"c":4} have the same at a and differ at b.0 and c.
 func compared(m *meter, a, b any) (same int, differ []string, err error) {
 	given := map[string]string{}
-	if err := leaves(m, "", asJSON(a), func(path, text string) { given[path] = text }); err != nil {
+	if err := leaves(m, "", asJSON(m, a), func(path, text string) { given[path] = text }); err != nil {
 		return 0, nil, err
 	}
-	err = leaves(m, "", asJSON(b), func(path, text string) {
+	err = leaves(m, "", asJSON(m, b), func(path, text string) {
 		if got, ok := given[path]; ok && got == text {
 			same++
 		} else {

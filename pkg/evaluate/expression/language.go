@@ -7,6 +7,8 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/types"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // errWork ends an expression that has done all it may.
@@ -74,6 +76,14 @@ func (m *meter) look(value any) error {
 	default:
 		return m.charge(8)
 	}
+}
+
+// perValue is the work of decoding a value of JSON: about the bytes that it takes in memory.
+const perValue = 200
+
+// decoding charges for decoding a text as JSON.
+func (m *meter) decoding(text string) error {
+	return m.charge(perValue * rawjson.CountValues(text)) // what is charged stays so, also past the bound
 }
 
 // The names of what the patcher puts into every expression. None is a word of the language.

@@ -9,45 +9,45 @@ import (
 // ({"tool_calls": [{"function": {"name", "arguments"}}]}, {"type": "tool_use", "name", "input"},
 // {"type": "function_call", "name", "arguments"}), a list of calls ({"name", "arguments"}), and the
 // tool events below an event.
-func toolCalls(value any) []any {
+func toolCalls(m *meter, value any) []any {
 	var calls []any
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
 			if o, ok := element.(map[string]any); ok && bareCall(o) {
-				calls = append(calls, callOf(o["name"], o["arguments"]))
+				calls = append(calls, callOf(m, o["name"], o["arguments"]))
 			} else {
-				calls = append(calls, toolCalls(element)...)
+				calls = append(calls, toolCalls(m, element)...)
 			}
 		}
 	case map[string]any:
 		if f, ok := v["function"].(map[string]any); ok && f["name"] != nil {
-			return []any{callOf(f["name"], f["arguments"])}
+			return []any{callOf(m, f["name"], f["arguments"])}
 		}
 		switch v["type"] {
 		case "tool_use":
-			return []any{callOf(v["name"], v["input"])}
+			return []any{callOf(m, v["name"], v["input"])}
 		case "function_call", "tool_call":
 			arguments := v["arguments"]
 			if arguments == nil {
 				arguments = v["args"]
 			}
-			return []any{callOf(v["name"], arguments)}
+			return []any{callOf(m, v["name"], arguments)}
 		}
 		if v["event_type"] == "tool" {
-			calls = append(calls, callOf(v["event_name"], v["inputs"]))
+			calls = append(calls, callOf(m, v["event_name"], v["inputs"]))
 		}
 		// An event's answer comes with the messages before it, which the next event has again.
 		if _, event := v["event_type"]; event {
 			if v["event_type"] == "session" || v["event_type"] == "chain" {
-				return append(calls, toolCalls(v["children"])...)
+				return append(calls, toolCalls(m, v["children"])...)
 			}
-			return append(append(calls, toolCalls(v["outputs"])...), toolCalls(v["children"])...)
+			return append(append(calls, toolCalls(m, v["outputs"])...), toolCalls(m, v["children"])...)
 		}
 		for _, key := range []string{"tool_calls", "content", "message", "messages", "chat_history", "choices", "output"} {
 			switch v[key].(type) {
 			case map[string]any, []any:
-				if found := toolCalls(v[key]); found != nil {
+				if found := toolCalls(m, v[key]); found != nil {
 					return append(calls, found...)
 				}
 			}
@@ -70,8 +70,8 @@ func bareCall(o map[string]any) bool {
 }
 
 // callOf returns a call in one form. Arguments that are JSON in a text are read; none are an empty object.
-func callOf(name, arguments any) any {
-	if arguments = asJSON(arguments); arguments == nil || arguments == "" {
+func callOf(m *meter, name, arguments any) any {
+	if arguments = asJSON(m, arguments); arguments == nil || arguments == "" {
 		arguments = map[string]any{}
 	}
 	return map[string]any{"name": name, "arguments": arguments}
