@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Coding agents (Claude Code, Codex, Gemini CLI) tell what they do by log records alone: one for each prompt, model call
@@ -400,37 +401,32 @@ func (s *stepRecord) call(attrs, out pcommon.Map) {
 	}
 }
 
-// geminiChunks writes the answer in the chunks of a stream, as {role, parts} with all parts, and its id.
+// geminiChunks writes the answer in the chunks of a stream, as {role, parts} with all parts, and its id. Chunks are read one by one: decoded
+// together they would take fifty times the memory of their text.
 func geminiChunks(text string, out pcommon.Map) bool {
-	var chunks []struct {
-		Candidates []struct {
-			Content struct {
-				Parts []json.RawMessage `json:"parts"`
-			} `json:"content"`
-		} `json:"candidates"`
-		ResponseID   string `json:"responseId"`
-		ModelVersion string `json:"modelVersion"`
-	}
-	if json.Unmarshal([]byte(text), &chunks) != nil {
+	raw, _, err := rawjson.Clean([]byte(text))
+	if err != nil || rawjson.KindOf(raw) != '[' {
 		return false
 	}
-	parts := []json.RawMessage{}
-	for _, c := range chunks {
-		if len(c.Candidates) > 0 {
-			parts = append(parts, c.Candidates[0].Content.Parts...)
+	message := []byte(`[{"role":"model","parts":[`)
+	begun := len(message)
+	for _, chunk := range rawjson.Array(raw) {
+		for _, part := range rawjson.Array(rawjson.Path(chunk, "candidates", "0", "content", "parts")) {
+			if len(message) > begun {
+				message = append(message, ',')
+			}
+			message = append(message, part...)
 		}
-		if c.ResponseID != "" {
-			out.PutStr("gen_ai.response.id", c.ResponseID)
-		}
-		if c.ModelVersion != "" {
-			out.PutStr("gen_ai.response.model", c.ModelVersion)
+		for member, attr := range map[string]string{"responseId": "gen_ai.response.id", "modelVersion": "gen_ai.response.model"} {
+			if id, ok := rawjson.Text(rawjson.Get(chunk, member)); ok && id != "" {
+				out.PutStr(attr, id)
+			}
 		}
 	}
-	message, err := json.Marshal([]any{map[string]any{"role": "model", "parts": parts}})
-	if err != nil || len(parts) == 0 {
+	if len(message) == begun {
 		return false
 	}
-	out.PutStr("gen_ai.output.messages", string(message))
+	out.PutStr("gen_ai.output.messages", string(append(message, "]}]"...)))
 	return true
 }
 
