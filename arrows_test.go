@@ -72,7 +72,7 @@ var allowed = map[string][]string{
 	"pkg/webui/internal/bundle":       {},
 	"pkg/webui/internal/apitypes":     {},
 	"pkg/client":                      {},
-	"pkg/mcpserver":                   {"pkg/client"},
+	"pkg/mcpserver":                   {"pkg/client", "pkg/rawjson"},
 	"pkg/tracer":                      {"pkg/client", "nouns"},
 	"pkg/experiment":                  {"pkg/client", "pkg/tracer"},
 	"pkg/event":                       {"pkg/fault", "pkg/rawjson"},

@@ -7,14 +7,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // maxAnswer bounds the answers of the API that a call over HTTP reads, in bytes.
 const maxAnswer = 32 << 20
+
+// maxAnswerValues bounds the values and names in them: decoded, each may take 200 bytes. A session's tree of 20,000 rows has half as many.
+const maxAnswerValues = 500_000
 
 // NewHandler returns a handler of the protocol over HTTP, which keeps no sessions: each POST is answered with JSON and forgotten. It asks
 // api, a handler of the HTTP API, for whoever the context of a request says it is from. Who may send requests, from where and how large,
@@ -74,6 +79,10 @@ func (p *inProcess) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	}
 	if answer.over {
 		return nil, fmt.Errorf("%w, %d bytes", client.ErrTooLarge, maxAnswer)
+	}
+	// A part of an event is decoded only if it is small (maxDecoded).
+	if !strings.Contains(in.URL.Path, "/fields/") && rawjson.CountValues(answer.body.Bytes()) > maxAnswerValues {
+		return nil, fmt.Errorf("%w, %d values", client.ErrTooLarge, maxAnswerValues)
 	}
 	if answer.status == 0 {
 		answer.status = http.StatusOK

@@ -436,6 +436,23 @@ func TestLargeParts(t *testing.T) {
 	contains(t, "path", text, "outputs has", "too many to be taken apart; read it as JSON text with path outputs and an offset")
 }
 
+// An answer of the API is not decoded if it holds so many values that they would take much more memory than their text.
+func TestAnswersOfManyValues(t *testing.T) {
+	t.Parallel()
+	batch := event.NewBatch(
+		event.Event{ID: id(1), SessionID: id(1), Type: event.TypeSession, Name: "s", Start: float64(noon.UnixMilli())},
+		event.Event{ID: id(2), SessionID: id(1), ParentID: id(1), Type: event.TypeModel, Name: "m", Start: float64(noon.UnixMilli()),
+			Config: json.RawMessage(`{"model":[` + strings.Repeat(`{"":0},`, 200_000) + `0]}`)},
+	)
+	s := overHTTP(t, serving(t, batch), project.ScopeRead)
+	text, _, failed := use(t, s, "search_events", map[string]any{"type": "model", "since": "2020-01-01"})
+	if !failed {
+		t.Error("600,000 values were decoded")
+	}
+	contains(t, "answer", text, "too large to be read; ask for less")
+	works(t, s, "get_event", map[string]any{"event_id": id(1).String()})
+}
+
 // What events say cannot leave the block of data, nor hide in it.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
