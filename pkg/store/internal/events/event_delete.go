@@ -170,11 +170,12 @@ func (s *Store) eraseFromChunk(ctx context.Context, tx *Commit, old *Stored) err
 		off int
 	}
 	var refs []ref
-	// A chunk holds events of one session and one day, so its other users are found by the index of sessions.
+	// A chunk holds events of one session and one day, so its other users are found by the index of sessions. They are held: one that
+	// another transaction is changing may name another chunk when that has ended, which must not be undone.
 	err := sqldb.Each(ctx, tx, `SELECT event_id, chunk_offset
 		FROM event
 		WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4
-		ORDER BY chunk_offset`,
+		ORDER BY chunk_offset`+tx.ForUpdate(""),
 		[]any{old.project, tx.ID(old.SessionID), *old.chunk, old.Day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(sqldb.ScanID(&r.id), &r.off); err != nil {

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// twoServers are two servers on one database, and a connection past them, whose locks hold them up at chosen statements.
+type twoServers struct {
+	t    *testing.T
+	a, b *Store
+	p    project.Project
+	conn *pgx.Conn
+}
+
+func openTwoServers(t *testing.T) *twoServers {
+	t.Helper()
+	a, p, conn := openBeside(t)
+	b, err := OpenPostgres(t.Context(), conn.Config().ConnString(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) })
+	return &twoServers{t, a, b, p, conn}
+}
+
+func (x *twoServers) exec(text string, args ...any) {
+	x.t.Helper()
+	if _, err := x.conn.Exec(x.t.Context(), text, args...); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *twoServers) count(text string, args ...any) (n int) {
+	x.t.Helper()
+	if err := x.conn.QueryRow(x.t.Context(), text, args...).Scan(&n); err != nil {
+		x.t.Fatal(err)
+	}
+	return n
+}
+
+// wait waits until n transactions of the schema wait for others.
+func (x *twoServers) wait(n int) {
+	x.t.Helper()
+	for range 2000 {
+		if x.count(`SELECT count(DISTINCT l.pid) FROM pg_locks AS l WHERE NOT l.granted AND EXISTS (
+			SELECT 1 FROM pg_locks AS r WHERE r.pid = l.pid AND r.granted AND r.relation = 'event'::regclass)`) >= n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	x.t.Fatalf("not %d transactions wait", n)
+}
+
+// neighbours stores two events of one session, whose payloads share a chunk.
+func (x *twoServers) neighbours() (session uuid.UUID, ids [2]uuid.UUID) {
+	x.t.Helper()
+	session = uuid.New()
+	var b event.Batch
+	for i := range ids {
+		ids[i] = uuid.New()
+		e := event.Incoming{Event: event.Event{ID: ids[i], SessionID: session, Type: event.TypeTool, Name: "step", Start: 1767355200000, Outputs: json.RawMessage(`{"text":"before"}`)}}
+		e.Complete(time.UnixMilli(1767355200000))
+		b.Events = append(b.Events, e)
+	}
+	if err := x.a.Put(x.t.Context(), x.p.ID, b); err != nil {
+		x.t.Fatal(err)
+	}
+	return session, ids
+}
+
+func (x *twoServers) holdSession(id uuid.UUID) {
+	x.t.Helper()
+	x.exec(`BEGIN`)
+	x.exec(`SELECT 1 FROM session WHERE session_id = $1 FOR UPDATE`, id)
+}
+
+// An update of an event's payload is not undone by the deletion of another event at the same time whose payload is in the same chunk.
+func TestPostgresUpdateMeetsDeletionOfNeighbour(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	session, ids := x.neighbours()
+	x.holdSession(session) // the update has changed its event by then
+	updated, deleted := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := x.a.Update(t.Context(), x.p.ID, event.Update{EventID: ids[1], Outputs: json.RawMessage(`{"text":"after"}`)})
+		updated <- err
+	}()
+	x.wait(1)
+	go func() { deleted <- x.b.DeleteEvent(t.Context(), x.p.ID, ids[0]) }()
+	x.wait(2)
+	x.exec(`COMMIT`)
+	if err := errors.Join(<-updated, <-deleted); err != nil {
+		t.Fatal(err)
+	}
+	got, err := x.a.Event(t.Context(), x.p.ID, ids[1])
+	if err != nil || string(got.Outputs) != `{"text":"after"}` {
+		t.Errorf("outputs %s (%v)", got.Outputs, err)
+	}
+	if n := x.count(`SELECT count(*) FROM chunk WHERE id NOT IN (SELECT chunk FROM event WHERE chunk IS NOT NULL)`); n > 0 {
+		t.Errorf("%d payloads are left that no event has", n)
+	}
+}
