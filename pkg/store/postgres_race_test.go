@@ -110,3 +110,26 @@ func TestPostgresUpdateMeetsDeletionOfNeighbour(t *testing.T) {
 		t.Errorf("%d payloads are left that no event has", n)
 	}
 }
+
+// The payload that two events share goes when both get another one at the same time.
+func TestPostgresUpdatesOfNeighbours(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	session, ids := x.neighbours()
+	x.holdSession(session)
+	updated := make(chan error, 2)
+	for i, s := range []*Store{x.a, x.b} {
+		go func() {
+			_, err := s.Update(t.Context(), x.p.ID, event.Update{EventID: ids[i], Outputs: json.RawMessage(`{"text":"after"}`)})
+			updated <- err
+		}()
+	}
+	x.wait(2)
+	x.exec(`COMMIT`)
+	if err := errors.Join(<-updated, <-updated); err != nil {
+		t.Fatal(err)
+	}
+	if n := x.count(`SELECT count(*) FROM chunk WHERE id NOT IN (SELECT chunk FROM event WHERE chunk IS NOT NULL)`); n > 0 {
+		t.Errorf("%d payloads are left that no event has", n)
+	}
+}

@@ -154,15 +154,16 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			return err
 		}
 	}
-	// The row names another chunk by now, so that of the former one only others are counted.
+	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
+	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
+		return err
+	}
+	// The row names another chunk by now, so that of the former one only others are counted. That is done while the session's row is
+	// held: of two transactions that take the last two events from a chunk, the second one sees that the first has done so.
 	if old.chunk != nil && chunk != old.chunk {
 		if err := s.dropUnused(ctx, tx, old); err != nil {
 			return err
 		}
-	}
-	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
-	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
-		return err
 	}
 	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
 	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day &&
