@@ -133,3 +133,29 @@ func TestPostgresUpdatesOfNeighbours(t *testing.T) {
 		t.Errorf("%d payloads are left that no event has", n)
 	}
 }
+
+// An event that comes while its session is being deleted goes with it or begins it anew, but is never without one.
+func TestPostgresEventMeetsDeletionOfSession(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	session, _ := x.neighbours()
+	x.exec(`BEGIN`)
+	x.exec(`LOCK TABLE log_part IN SHARE MODE`) // which the transaction of the event writes last, and the deletion after it has listed events
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: "late", Start: 1767355200000}}
+	e.Complete(time.UnixMilli(1767355200000))
+	note := event.LogPart{SpanID: uuid.New(), TraceID: uuid.New()}
+	stored, deleted := make(chan error, 1), make(chan error, 1)
+	go func() {
+		stored <- x.a.Put(t.Context(), x.p.ID, event.Batch{Events: []event.Incoming{e}, LogParts: []event.LogPart{note}})
+	}()
+	x.wait(1)
+	go func() { deleted <- x.b.DeleteSession(t.Context(), x.p.ID, session) }()
+	x.wait(2)
+	x.exec(`COMMIT`)
+	if err := errors.Join(<-stored, <-deleted); err != nil {
+		t.Fatal(err)
+	}
+	if n := x.count(`SELECT count(*) FROM event AS e WHERE NOT EXISTS (SELECT 1 FROM session AS s WHERE s.session_id = e.session_id)`); n > 0 {
+		t.Errorf("%d events have no session", n)
+	}
+}

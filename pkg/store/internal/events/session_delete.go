@@ -117,7 +117,10 @@ func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid
 func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, session uuid.UUID, first bool) (
 	more bool, judges []uuid.UUID, err error) {
 	var n int
-	found, err := sqldb.One(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.ID(session)}, &n)
+	// Its row is held until the transaction ends: events that are being stored are there before any are listed, and those that come
+	// later begin the session anew.
+	found, err := sqldb.One(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`+tx.ForUpdate(""),
+		[]any{project, tx.ID(session)}, &n)
 	if err != nil {
 		return false, nil, err
 	}
