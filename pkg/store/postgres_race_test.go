@@ -159,3 +159,38 @@ func TestPostgresEventMeetsDeletionOfSession(t *testing.T) {
 		t.Errorf("%d events have no session", n)
 	}
 }
+
+// What an update adds to the totals of a provisional session that is moving goes with it.
+func TestPostgresUpdateMeetsMove(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	trace, session := uuid.New(), uuid.New()
+	span := func(of uuid.UUID, provisional bool) event.Incoming {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: of, ParentID: of, Type: event.TypeTool, Name: "step", Start: 1767355200000},
+			TraceID: trace, Provisional: provisional}
+		e.Complete(time.UnixMilli(1767355200000))
+		return e
+	}
+	first := span(trace, true)
+	if err := x.a.Put(t.Context(), x.p.ID, event.Batch{Events: []event.Incoming{first}}); err != nil {
+		t.Fatal(err)
+	}
+	x.holdSession(trace)
+	updated, moved := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := x.a.Update(t.Context(), x.p.ID, event.Update{EventID: first.ID, Feedback: json.RawMessage(`{"good":true}`)})
+		updated <- err
+	}()
+	x.wait(1)
+	go func() {
+		moved <- x.b.Put(t.Context(), x.p.ID, event.Batch{Events: []event.Incoming{span(session, false)}})
+	}()
+	x.wait(2)
+	x.exec(`COMMIT`)
+	if err := errors.Join(<-updated, <-moved); err != nil {
+		t.Fatal(err)
+	}
+	if n := x.count(`SELECT num_feedback FROM session WHERE session_id = $1`, session); n != 1 {
+		t.Errorf("%d events of the session have feedback, want 1", n)
+	}
+}

@@ -45,6 +45,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	var rootMS, lastMS *float64
 	var rootDay, lastDay *int32
 	var implicit, rank int
+	// The row is held: what another transaction adds to its totals meanwhile would go with it.
 	ok, err := sqldb.One(ctx, tx, `
 		SELECT
 			implicit,
@@ -73,7 +74,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 			num_tool_events,
 			num_unfinished
 		FROM session
-		WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.ID(from)},
+		WHERE project_id = $1 AND session_id = $2`+tx.ForUpdate(""), []any{t.project, tx.ID(from)},
 		&implicit,
 		&rank,
 		&o.eventDay,
