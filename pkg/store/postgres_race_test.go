@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -192,5 +194,29 @@ func TestPostgresUpdateMeetsMove(t *testing.T) {
 	}
 	if n := x.count(`SELECT num_feedback FROM session WHERE session_id = $1`, session); n != 1 {
 		t.Errorf("%d events of the session have feedback, want 1", n)
+	}
+}
+
+// The deletion of an event in the session of an evaluation does not refuse what comes at the same time.
+func TestPostgresEvaluationMeetsDeletion(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	trace, session := uuid.New(), uuid.New()
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, ParentID: session, Type: event.TypeModel, Name: "call", Start: 1767355200000,
+		Metadata: json.RawMessage(fmt.Sprintf(`{"response_id":"r","large":%q}`, strings.Repeat("x", 10_000)))}, TraceID: trace}
+	e.Complete(time.UnixMilli(1767355200000))
+	if err := x.a.Put(t.Context(), x.p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
+		t.Fatal(err)
+	}
+	x.exec(`BEGIN`)
+	x.exec(`DELETE FROM event WHERE event_id = $1`, e.ID)
+	stored := make(chan error, 1)
+	go func() {
+		stored <- x.b.Put(t.Context(), x.p.ID, event.Batch{LogParts: []event.LogPart{{SpanID: uuid.New(), TraceID: trace, ResponseID: "r"}}})
+	}()
+	x.wait(1)
+	x.exec(`COMMIT`)
+	if err := <-stored; err != nil {
+		t.Error(err)
 	}
 }

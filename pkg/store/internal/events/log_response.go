@@ -123,6 +123,9 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 	// After the rows, since a transaction has one connection, which takes no second statement while a result is open.
 	for _, id := range large {
 		e, err := f.a.w.s.Find(ctx, f.a.tx, f.project, id)
+		if fault.IsNotFound(err) {
+			continue // deleted since
+		}
 		if err != nil {
 			return err
 		}

@@ -105,6 +105,9 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 		return err // a session that somebody started under this very id keeps its events
 	}
 	sessionEvent, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	if fault.IsNotFound(err) {
+		return sqldb.ErrConflict // changed or deleted since the row was read
+	}
 	if err != nil {
 		return err
 	}
@@ -122,6 +125,9 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if rootMS != nil {
 		// The whole event, since the new session may take its name and source from it.
 		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
+		if fault.IsNotFound(err) {
+			return sqldb.ErrConflict
+		}
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
@@ -46,6 +47,9 @@ func (s *Store) loadTree(ctx context.Context, tx *Commit, key writer.Key) (*sess
 	// One read for each duplicate. They are few: only calls that two instrumentations reported have any.
 	for _, id := range marked {
 		e, err := s.Find(ctx, tx, key.Project, id)
+		if fault.IsNotFound(err) {
+			return nil, sqldb.ErrConflict // deleted since
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read duplicate %s: %w", id, err)
 		}
