@@ -204,7 +204,7 @@ func (s *Store) expireChunks(ctx context.Context, project int64, day int32, batc
 	return n, nil
 }
 
-// expireChunk removes the payload of the events of a chunk, and reports whether other events use the chunk.
+// expireChunk removes the payload of the events of a chunk, and reports whether other events use the chunk, or may do so.
 func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day int32, p withPayload) (n int64, used bool, err error) {
 	key := []any{project, tx.ID(p.session), p.chunk, day}
 	// Fields of the head that are in the chunk are read first, and get a chunk of their own.
@@ -233,9 +233,13 @@ func (s *Store) expireChunk(ctx context.Context, tx *Commit, project int64, day 
 		return 0, false, err
 	}
 	n += int64(len(large))
-	if n > 0 {
-		tx.sessionChanged(project, p.session, event.ChangeEvent)
+	if n == 0 {
+		// They were changed or deleted since the chunk was listed, by somebody who has seen to it, or have moved to another session,
+		// where the next pass finds them.
+		tx.storedPayload(project, float64(day)*dayMillis)
+		return 0, true, nil
 	}
+	tx.sessionChanged(project, p.session, event.ChangeEvent)
 	// Events of other days may be in it, of a session whose payloads were brought together.
 	var left int
 	used, err = sqldb.One(ctx, tx, `SELECT 1 FROM event WHERE `+s.Dialect.OfSession()+` AND chunk = $3 LIMIT 1`, key[:3], &left)
