@@ -220,3 +220,24 @@ func TestPostgresEvaluationMeetsDeletion(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A native event without a start that is sent again after midnight, to another server, is a repeat.
+func TestPostgresRepeatAfterMidnight(t *testing.T) {
+	t.Parallel()
+	x := openTwoServers(t)
+	id, session := uuid.New(), uuid.New()
+	midnight := time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
+	for i, s := range []*Store{x.a, x.b, x.a} {
+		e := event.Incoming{Event: event.Event{ID: id, SessionID: session, Type: event.TypeTool, Name: "step", Outputs: json.RawMessage(`{"text":"sent"}`)}}
+		e.Complete(midnight.Add(time.Duration(i-1) * time.Second))
+		if err := s.Put(t.Context(), x.p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := x.count(`SELECT count(*) FROM event WHERE event_id = $1`, id); n != 1 {
+		t.Errorf("%d rows, want 1", n)
+	}
+	if n := x.count(`SELECT num_events FROM session WHERE session_id = $1`, session); n != 1 {
+		t.Errorf("%d events, want 1", n)
+	}
+}

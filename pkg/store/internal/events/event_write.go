@@ -147,6 +147,9 @@ type traceKey struct {
 //   - another process has written in between (force): the ids that it stored are in no filter here;
 //   - the sender gave no start, so that the same event, sent again to another server, may stand on another day.
 //
+// A native event without a start that no filter knows is mostly new. It began when it came, so it is only looked for on the days beside its own:
+// that finds one that is sent again, around midnight, to a server that did not store it.
+//
 // Where this process is the only writer (Exclusive), its filters know every id.
 func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
@@ -158,9 +161,15 @@ func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (
 			var far bool
 			if (w.force && !w.s.db.Exclusive()) || (!w.s.db.Exclusive() && h.in.DefaultTime && (h.known || h.trace != 0)) {
 				days = nil
-			} else if days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil); len(days) == 0 && !far {
-				fresh[h] = true
-				continue
+			} else {
+				days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil)
+				if !w.s.db.Exclusive() && h.in.DefaultTime {
+					days = append(days, h.day-1, h.day+1) // on its own day the unique key finds it
+				}
+				if len(days) == 0 && !far {
+					fresh[h] = true
+					continue
+				}
 			}
 			asked[h.project] = append(asked[h.project], idDays{h.ev.ID, days, far})
 			maybe[h.project] = append(maybe[h.project], h)
