@@ -33,6 +33,8 @@ func (s *Server) exportEvents(c *call) error {
 		return err
 	}
 	if rawjson.Null(rawjson.Get(object, "format")) {
+		older := c.fromOlderClient()
+		c.fourTypes, c.objectOutputs = older, older || c.fromPython()
 		return s.search(c, object, query.ExportPages)
 	}
 	in, err := wire.DecodeEventExport(object, s.Now())
@@ -154,6 +156,7 @@ func (s *Server) getEvent(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.objectOutputs = c.fromPython()
 	return c.stream(func(out *wire.Stream) error {
 		return wire.WriteTree(c.ctx(), out, set, wire.Tree{At: at, WithEvent: true}, &c.project)
 	})

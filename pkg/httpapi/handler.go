@@ -27,6 +27,9 @@ type call struct {
 	dialect wire.Dialect
 	read    func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	release func() // nil: no body was read
+	// What a client's model needs of the events of this answer, see wire.Stream.
+	fourTypes, objectOutputs bool
+
 	counted bool   // nothing was to be changed, only counted: the audit log has no entry
 	target  string // what the audit log calls it, where only the handler knows
 }
@@ -109,7 +112,7 @@ var errBegun = errors.New("the answer was broken off")
 // stream sends the answer that write makes, whole or not as a success.
 func (c *call) stream(write func(*wire.Stream) error) error {
 	s := wire.NewStream(c.w)
-	s.WholeEnd = c.dialect == wire.V0
+	s.WholeEnd, s.FourTypes, s.ObjectOutputs = c.dialect == wire.V0, c.fourTypes, c.objectOutputs
 	defer s.Discard()
 	err := write(s)
 	if err == nil {
@@ -120,6 +123,15 @@ func (c *call) stream(write func(*wire.Stream) error) error {
 	}
 	return err
 }
+
+// fromOlderClient reports whether a client of the paths without /v1 asks. Their models of an event know four types, and objects alone as outputs.
+func (c *call) fromOlderClient() bool {
+	return strings.HasPrefix(c.r.Header.Get("User-Agent"), "speakeasy-sdk/")
+}
+
+// fromPython reports whether the Python client asks, which says so from 1.0 on. Its models of an exported and of a single event
+// have objects alone as outputs.
+func (c *call) fromPython() bool { return c.r.Header.Get("hh-client-language") == "python" }
 
 // json answers with a small object. That the caller has gone meanwhile is no error of the
 // operation, which is done.

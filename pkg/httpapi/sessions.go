@@ -18,6 +18,8 @@ func (s *Server) getSession(c *call) error {
 	if err != nil {
 		return err
 	}
+	older := c.fromOlderClient()
+	c.fourTypes, c.objectOutputs = older, older
 	return c.stream(func(out *wire.Stream) error {
 		return wire.WriteTree(c.ctx(), out, set, wire.Tree{}, &c.project)
 	})

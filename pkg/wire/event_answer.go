@@ -15,7 +15,7 @@ import (
 // AppendEvent appends e, which must be whole, as the JSON object every answer shows it as. p
 // is the project it belongs to.
 //
-// The shape is the same in both dialects, but for Stream.WholeEnd. What has no value is left out and never null, since
+// The shape is the same in both dialects, but for what a Stream is told, such as Stream.WholeEnd. What has no value is left out and never null, since
 // clients of the older dialect refuse null: parent_id on a session, error, and outputs if
 // they are null. The objects are always there, {} if empty, and so is children_ids, []. JSON
 // inside the fields goes out digit for digit as it is stored.

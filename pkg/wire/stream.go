@@ -9,6 +9,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // flushBytes is the size from which a piece of an answer is handed to the connection. Larger
@@ -49,6 +50,10 @@ type Stream struct {
 	// WholeEnd shows an event's end_time rounded up to whole milliseconds, since clients of the
 	// older dialect refuse a fraction there. start_time and duration keep theirs.
 	WholeEnd bool
+
+	// The models of clients refuse a whole answer over one event that is not as they have it. FourTypes shows generic events
+	// as those of tools, ObjectOutputs outputs that are no object in one, under "value".
+	FourTypes, ObjectOutputs bool
 }
 
 // NewStream starts an answer. Nothing is written yet.
@@ -86,6 +91,12 @@ func (s *Stream) load(ctx context.Context, set *event.Set, i int) (event.Event, 
 	e, err := set.Load(ctx, i)
 	if s.WholeEnd {
 		e.End = math.Ceil(e.End)
+	}
+	if s.FourTypes && e.Type == event.TypeGeneric {
+		e.Type = event.TypeTool
+	}
+	if s.ObjectOutputs && !rawjson.Null(e.Outputs) && rawjson.KindOf(e.Outputs) != '{' {
+		e.Outputs = object(objectMember{"value", e.Outputs})
 	}
 	return e, err
 }
