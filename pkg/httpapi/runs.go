@@ -45,7 +45,7 @@ type RunScores interface {
 	RunOutcomes(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Outcomes, error)
 	// RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
 	// the first with the first and so on, in the order of the new run, a page of the pairs, and
-	// counts all. Without a name and a type, the session events are paired.
+	// counts all. Without a name and a type, also in filters, the session events are paired.
 	RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) ([]run.Pair, int, error)
 	// MetricRules returns the rules of the project's metrics by name. Of metrics that
 	// share a name, the newest counts.
@@ -251,6 +251,7 @@ func (s *Server) compareRunEvents(c *call) error {
 	if t := in.Pairs.EventType; t != "" && !event.Type(t).Valid() {
 		return fault.InvalidField("event_type", "unknown type %.40q", t)
 	}
+	in.Pairs.ByFilter = nameEvents(in.Search.Filters)
 	pairs, total, err := s.Store.RunPairs(c.ctx(), c.project.ID, &both[0], &both[1], in.Pairs, query.InProject(in.Search.Filters, c.project))
 	if err != nil {
 		return err
@@ -258,5 +259,12 @@ func (s *Server) compareRunEvents(c *call) error {
 	load := func(id uuid.UUID) (event.Event, error) { return s.Store.Event(c.ctx(), c.project.ID, id) }
 	return c.stream(func(out *wire.Stream) error {
 		return wire.WritePairs(out, pairs, total, in.Pairs, load, &c.project)
+	})
+}
+
+// nameEvents reports whether filters say by type or name which events they are about.
+func nameEvents(filters []query.Filter) bool {
+	return slices.ContainsFunc(filters, func(f query.Filter) bool {
+		return f.Field == "event_type" || f.Field == "event_name" || slices.ContainsFunc(f.Any, nameEvents)
 	})
 }

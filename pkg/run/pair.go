@@ -11,12 +11,13 @@ import (
 // PairQuery asks for a page of pairs of events of two runs.
 type PairQuery struct {
 	EventName, EventType string // "" for any
+	ByFilter             bool   // filters say by name or type which events are meant
 	Limit, Page          int
 }
 
-// Type returns the type of the events to pair, "" for any: sessions where the query names nothing.
+// Type returns the type of the events to pair, "" for any: sessions where neither the query nor a filter names any.
 func (q *PairQuery) Type() string {
-	if q.EventType == "" && q.EventName == "" {
+	if q.EventType == "" && q.EventName == "" && !q.ByFilter {
 		return sessionType
 	}
 	return q.EventType
