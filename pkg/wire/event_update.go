@@ -69,7 +69,8 @@ func setUpdate(u *event.Update, key string, raw json.RawMessage) (err error) {
 	case "duration":
 		u.Duration, err = readMillis(raw)
 	case "end_time":
-		u.EndTime, err = readMillis(raw)
+		u.EndTime = new(float64)
+		err = setTime(u.EndTime, raw)
 	}
 	return err
 }
