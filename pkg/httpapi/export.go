@@ -48,6 +48,7 @@ func (c *call) export(file *wire.ExportFile, name string, page func(out *wire.St
 	c.w.Header().Set("Content-Disposition", wire.IsDownload(name+"."+file.Format))
 	to := http.NewResponseController(c.w)
 	err := c.stream(func(out *wire.Stream) error {
+		out.WholeEnd = false // no older client asks for a file
 		file.Begin(out)
 		tries := 0
 		for more := true; more; {

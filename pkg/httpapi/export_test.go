@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -49,7 +50,7 @@ func exportAPI(t *testing.T, n int) (*httptest.Server, *exportStore) {
 	for i := range n {
 		e := event.Incoming{Event: event.Event{
 			ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i/10)), Type: event.TypeTool, Name: fmt.Sprintf("=e%05d", i), Source: "export",
-			Start: 1767355200000 + float64(i), Duration: 1, Inputs: fmt.Appendf(nil, `{"q":"a, b","n":%d}`, -i), Metadata: []byte(`{"cost":0.50,"a.b":"c"}`),
+			Start: 1767355200000 + float64(i), Duration: 1.25, Inputs: fmt.Appendf(nil, `{"q":"a, b","n":%d}`, -i), Metadata: []byte(`{"cost":0.50,"a.b":"c"}`),
 		}}
 		e.Complete(time.UnixMilli(1767355200000))
 		if list = append(list, e); len(list) == 500 || i == n-1 {
@@ -121,8 +122,10 @@ func TestExportEvents(t *testing.T) {
 		var e struct {
 			ID     string          `json:"event_id"`
 			Inputs json.RawMessage `json:"inputs"`
+			End    float64         `json:"end_time"`
 		}
-		if err := json.Unmarshal(s.Bytes(), &e); err != nil || len(e.Inputs) < 10 {
+		// The end keeps its fraction: only answers that older clients read have none.
+		if err := json.Unmarshal(s.Bytes(), &e); err != nil || len(e.Inputs) < 10 || e.End != math.Trunc(e.End)+0.25 {
 			t.Fatal(s.Text(), err)
 		}
 		seen[e.ID] = true
