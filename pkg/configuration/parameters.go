@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -152,7 +153,7 @@ func oneOf(words ...string) rule {
 				return nil
 			}
 		}
-		return fault.New(fault.Invalid, "must be one of %q", words)
+		return fault.New(fault.Invalid, "must be one of %s", strings.Join(words, ", "))
 	}
 }
 
