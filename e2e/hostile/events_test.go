@@ -60,6 +60,7 @@ func compressed(ctx context.Context, t *testing.T, c *harness.Client, path, cont
 	}
 	req.Header.Set("Content-Type", contentType)
 	req.Header.Set("Content-Encoding", encoding)
+	req.Header.Set("Accept", "application/json, text/event-stream")
 	if c.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Key)
 	}
