@@ -381,6 +381,11 @@ func (c *cond) jsonTest(b *Builder) func(path string) string {
 		return func(path string) string { return d.jsonContains(column, path, text) }
 	default:
 		text := b.Arg(c.only().text)
-		return func(path string) string { return d.jsonString(column, path) + " " + c.sign() + " " + text }
+		ofText := func(path string) string { return d.jsonString(column, path) + " " + c.sign() + " " + text }
+		if !c.only().isNum {
+			return ofText
+		}
+		compare := c.compareSQL(b)
+		return func(path string) string { return ofText(path) + " OR " + d.jsonNumber(column, path, compare) }
 	}
 }

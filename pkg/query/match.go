@@ -201,12 +201,19 @@ func (c *cond) positive(v fieldValue) bool {
 		return c.isText(v)
 	case opContains:
 		return containsText(v, c.only().text)
-	case opGreater:
-		return v.kind == '"' && v.text > c.only().text
-	case opLess:
-		return v.kind == '"' && v.text < c.only().text
 	}
-	return false
+	// A number is compared as one, as isText does.
+	want := c.only()
+	switch {
+	case v.kind == '0':
+		return want.isNum && c.compare(v.num)
+	case v.kind != '"':
+		return false
+	case c.op == opGreater:
+		return v.text > want.text
+	default:
+		return v.text < want.text
+	}
 }
 
 // compare decides number and datetime conditions.

@@ -56,7 +56,7 @@ func (c *cond) verdict() verdict {
 		switch {
 		case c.op == opExists:
 			return constant(!c.negate)
-		case c.typ == typeNumber, c.typ == typeDatetime, (c.typ == typeString || c.typ == typeID) && c.op == opIs && len(c.numbers()) > 0:
+		case c.typ == typeNumber, c.typ == typeDatetime, (c.typ == typeString || c.typ == typeID) && c.op != opContains && len(c.numbers()) > 0:
 			return bySQL
 		}
 		return constant(c.negate)
