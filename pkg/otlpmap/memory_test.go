@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes many things allocate that do not otherwise.
+
 package otlpmap
 
 import (
