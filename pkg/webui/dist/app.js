@@ -1,1 +1,1 @@
-import"./NCG2.js";
+import"./OSQV.js";

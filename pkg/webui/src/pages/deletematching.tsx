@@ -50,7 +50,8 @@ export function DeleteMatching({ of, search, range, onClose, onDeleted }: { of: 
       stop.abort();
     };
   }, [id, running]);
-  useEffect(() => {
+  // Before the end is shown: who closes the dialog at once would leave no time for an effect.
+  useLayoutEffect(() => {
     if (made !== null && !running) onDeleted();
   }, [made !== null && !running]);
   const close = () => {
