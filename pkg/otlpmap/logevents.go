@@ -401,6 +401,9 @@ func (s *stepRecord) call(attrs, out pcommon.Map) {
 	}
 }
 
+// geminiChunkAttrs are the attributes that say what members of a chunk do.
+var geminiChunkAttrs = [...]struct{ member, attr string }{{"responseId", "gen_ai.response.id"}, {"modelVersion", "gen_ai.response.model"}}
+
 // geminiChunks writes the answer in the chunks of a stream, as {role, parts} with all parts, and its id. Chunks are read one by one: decoded
 // together they would take fifty times the memory of their text.
 func geminiChunks(text string, out pcommon.Map) bool {
@@ -417,9 +420,9 @@ func geminiChunks(text string, out pcommon.Map) bool {
 			}
 			message = append(message, part...)
 		}
-		for member, attr := range map[string]string{"responseId": "gen_ai.response.id", "modelVersion": "gen_ai.response.model"} {
-			if id, ok := rawjson.Text(rawjson.Get(chunk, member)); ok && id != "" {
-				out.PutStr(attr, id)
+		for _, x := range geminiChunkAttrs {
+			if id, ok := rawjson.Text(rawjson.Get(chunk, x.member)); ok && id != "" {
+				out.PutStr(x.attr, id)
 			}
 		}
 	}
