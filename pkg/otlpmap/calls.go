@@ -12,6 +12,19 @@ import (
 //	{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":1}"}}
 //	→ {"id":"c1","type":"function","name":"add","arguments":{"a":1}}
 func (b *eventBuilder) normalCalls(raw []byte) []byte {
+	return b.listOf(raw, func(call []byte) {
+		if jsonscan.Kind(call) == '{' && jsonscan.Member(call, "function") == nil && jsonscan.Member(call, "arguments") == nil {
+			p := scanPart(call) // {name, args} and the like
+			b.partType(&p)
+			b.appendPartCall(&p)
+			return
+		}
+		b.appendCall(call)
+	})
+}
+
+// listOf returns a list of what add appends to the arena for each element of a list.
+func (b *eventBuilder) listOf(raw []byte, add func(element []byte)) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
@@ -19,13 +32,7 @@ func (b *eventBuilder) normalCalls(raw []byte) []byte {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		if jsonscan.Kind(c.Val) == '{' && jsonscan.Member(c.Val, "function") == nil && jsonscan.Member(c.Val, "arguments") == nil {
-			p := scanPart(c.Val) // {name, args} and the like
-			b.partType(&p)
-			b.appendPartCall(&p)
-			continue
-		}
-		b.appendCall(c.Val)
+		add(c.Val)
 	}
 	b.arena = append(b.arena, ']')
 	return b.arena[at:len(b.arena):len(b.arena)]

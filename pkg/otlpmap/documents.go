@@ -32,16 +32,10 @@ func (b *eventBuilder) documents(raw []byte) bool {
 			return false
 		}
 	}
-	at := len(b.arena)
-	b.arena = append(b.arena, '[')
-	n := 0
-	for c := jsonscan.Elements(raw); c.Next(); {
-		if n++; n > 1 {
-			b.arena = append(b.arena, ',')
-		}
-		text := documentText(c.Val)
+	return b.put(fieldDocuments, b.listOf(raw, func(document []byte) {
+		text := documentText(document)
 		b.arena = append(b.arena, '{')
-		for m := jsonscan.Members(c.Val); m.Next(); {
+		for m := jsonscan.Members(document); m.Next(); {
 			if b.arena[len(b.arena)-1] != '{' {
 				b.arena = append(b.arena, ',')
 			}
@@ -55,9 +49,7 @@ func (b *eventBuilder) documents(raw []byte) bool {
 			b.arena = append(b.arena, m.Val...)
 		}
 		b.arena = append(b.arena, '}')
-	}
-	b.arena = append(b.arena, ']')
-	return b.put(fieldDocuments, b.arena[at:])
+	}))
 }
 
 // documentText returns the name under which an object has a document's text, "" for none. An object whose content
@@ -108,19 +100,13 @@ func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 
 // shortVectors copies a list of {embedding: […]} without the vectors over MaxVector.
 func (b *eventBuilder) shortVectors(data []byte) []byte {
-	at := len(b.arena)
-	b.arena = append(b.arena, '[')
-	n := 0
-	for c := jsonscan.Elements(data); c.Next(); {
-		if n++; n > 1 {
-			b.arena = append(b.arena, ',')
-		}
-		if jsonscan.Kind(c.Val) != '{' {
-			b.arena = append(b.arena, c.Val...)
-			continue
+	return b.listOf(data, func(element []byte) {
+		if jsonscan.Kind(element) != '{' {
+			b.arena = append(b.arena, element...)
+			return
 		}
 		b.arena = append(b.arena, '{')
-		for m := jsonscan.Members(c.Val); m.Next(); {
+		for m := jsonscan.Members(element); m.Next(); {
 			if string(m.Key) == "embedding" && jsonscan.Kind(m.Val) == '[' && b.opt.MaxVector >= 0 {
 				// The object stays, without its vector.
 				if size := length(m.Val); size > b.opt.MaxVector {
@@ -137,9 +123,7 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 			b.arena = append(b.arena, m.Val...)
 		}
 		b.arena = append(b.arena, '}')
-	}
-	b.arena = append(b.arena, ']')
-	return b.arena[at:len(b.arena):len(b.arena)]
+	})
 }
 
 // length returns the number of an array's elements.

@@ -152,14 +152,7 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 	if jsonscan.Kind(raw) != '[' {
 		return false
 	}
-	at := len(b.arena)
-	b.arena = append(b.arena, '[')
-	n := 0
-	for c := jsonscan.Elements(raw); c.Next(); {
-		if n++; n > 1 {
-			b.arena = append(b.arena, ',')
-		}
-		raw := c.Val
+	return b.put(fieldTools, b.listOf(raw, func(raw []byte) {
 		if jsonscan.Kind(raw) == '"' { // each definition encoded by itself
 			if in, ok := b.clean(view(unquoted(raw))); ok && jsonscan.Kind(in) == '{' {
 				raw = in
@@ -178,9 +171,7 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 		default:
 			b.arena = append(b.arena, raw...)
 		}
-	}
-	b.arena = append(b.arena, ']')
-	return b.put(fieldTools, b.arena[at:])
+	}))
 }
 
 // declarations returns the list of definitions that one of Gemini's tools is: {function_declarations: […]}. It

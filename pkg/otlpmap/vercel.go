@@ -79,26 +79,18 @@ var asCalls = reader{
 		if !ok || jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 			return dst, no
 		}
-		at := len(b.arena)
-		b.arena = append(b.arena, '[')
-		n := 0
-		for c := jsonscan.Elements(raw); c.Next(); {
-			if n++; n > 1 {
-				b.arena = append(b.arena, ',')
-			}
+		return append(dst, b.listOf(raw, func(call []byte) {
 			switch {
-			case jsonscan.Kind(c.Val) != '{':
-				b.arena = append(b.arena, c.Val...)
-			case jsonscan.Kind(jsonscan.Member(c.Val, "function")) == '{':
-				b.appendCall(c.Val)
+			case jsonscan.Kind(call) != '{':
+				b.arena = append(b.arena, call...)
+			case jsonscan.Kind(jsonscan.Member(call, "function")) == '{':
+				b.appendCall(call)
 			default:
-				p := scanPart(c.Val)
+				p := scanPart(call)
 				b.partType(&p)
 				b.appendPartCall(&p)
 			}
-		}
-		b.arena = append(b.arena, ']')
-		return append(dst, b.arena[at:]...), yes
+		})...), yes
 	},
 }
 
