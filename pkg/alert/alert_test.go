@@ -241,6 +241,19 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%g %s: %s, want %s", tt.v, tt.unit, got, tt.want)
 		}
 	}
+	for _, tt := range []struct {
+		unit     Unit
+		v, other float64
+		want     string
+	}{
+		{Milliseconds, 2001, 2000, "2001 ms"}, {Milliseconds, 2000, 2000, "2.00 s"}, {Milliseconds, 2100, 2000, "2.10 s"}, {Milliseconds, 3_600_400, 3_600_000, "3600400 ms"},
+		{Dollars, 5.004, 5, "$5.004"}, {Dollars, -5.004, -5, "-$5.004"}, {Rate, 0.95004, 0.95, "95.004%"}, {Rate, 1e-9, 0, "0.0000001%"}, {"", 1000000.5, 1000000, "1000000.5"},
+		{"", 0.30000000000000004, 0.3, "0.30000000000000004"},
+	} {
+		if got := tt.unit.FigureBeside(tt.v, tt.other); got != tt.want {
+			t.Errorf("%g %s beside %g: %s, want %s", tt.v, tt.unit, tt.other, got, tt.want)
+		}
+	}
 	a := valid()
 	a.Threshold = 0.95
 	if got := a.ConditionIn(Rate); !strings.HasPrefix(got, "above 95% over ") {

@@ -40,6 +40,39 @@ func (u Unit) Figure(v float64) string {
 	return number(v)
 }
 
+// FigureBeside returns a figure for people who see it beside another one: if both read the same and are not, with as many digits as
+// tell them apart.
+func (u Unit) FigureBeside(v, other float64) string {
+	text := u.Figure(v)
+	if v == other || text != u.Figure(other) {
+		return text
+	}
+	if v < 0 {
+		return "-" + u.FigureBeside(-v, -other)
+	}
+	if u == Rate {
+		v, other = v*100, other*100
+	}
+	for digits := 1; ; digits++ {
+		text = strconv.FormatFloat(v, 'g', digits, 64)
+		if digits == 17 || text != strconv.FormatFloat(other, 'g', digits, 64) {
+			break
+		}
+	}
+	if plain, err := strconv.ParseFloat(text, 64); err == nil {
+		text = strconv.FormatFloat(plain, 'f', -1, 64)
+	}
+	switch u {
+	case Milliseconds:
+		return text + " ms"
+	case Dollars:
+		return "$" + text
+	case Rate:
+		return text + "%"
+	}
+	return text
+}
+
 // duration writes milliseconds as the pages do: "0.4 ms", "350 ms", "1.23 s", "1 m 15 s". Each bound is where a number would round up to
 // the next unit.
 func duration(ms float64) string {

@@ -26,6 +26,7 @@ type Notice struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description,omitempty"`
 	Condition   string  `json:"condition"`
+	Threshold   float64 `json:"threshold"`
 	Compare     string  `json:"compare"`
 	Measures    string  `json:"measures,omitempty"`
 	Filter      string  `json:"filter,omitempty"` // of which events, as the filter bar of the pages has it
@@ -56,7 +57,7 @@ func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, m Measures) Notice {
 	window, _ := a.Measured(r.At)
 	n := Notice{
 		AlertID: a.ID, State: Waiting, ChannelID: c.ID, Type: c.Type, Host: c.Where(), Kind: tell.Kind, Incident: tell.Incident,
-		Name: a.Name, Description: a.Description, Condition: a.ConditionIn(m.Unit), Compare: a.Compare,
+		Name: a.Name, Description: a.Description, Condition: a.ConditionIn(m.Unit), Threshold: a.Threshold, Compare: a.Compare,
 		Measures: m.Name, Filter: m.Filter, Unit: m.Unit,
 		At: r.At, From: window.From, To: window.To,
 		Reading: Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error},
@@ -147,9 +148,11 @@ func (n *Notice) Text() string {
 	case n.Reading.Value == nil:
 		b.WriteString("No event had a value of " + what)
 	default:
-		b.WriteString(what + " is " + n.Unit.Figure(*n.Reading.Value))
-		if n.Compare == WeekBefore && n.Reading.Before != nil {
-			b.WriteString(", a week before it was " + n.Unit.Figure(*n.Reading.Before))
+		value, before := *n.Reading.Value, n.Reading.Before
+		if n.Compare == WeekBefore && before != nil {
+			b.WriteString(what + " is " + n.Unit.FigureBeside(value, *before) + ", a week before it was " + n.Unit.FigureBeside(*before, value))
+		} else {
+			b.WriteString(what + " is " + n.Unit.FigureBeside(value, n.Threshold))
 		}
 	}
 	b.WriteString(" (" + number(float64(n.Reading.Events)) + " events). It fires when " + n.Condition + ".")
