@@ -68,8 +68,19 @@ type Tx interface {
 	// after it includes what they committed. It is for rules over rows of which none stands for all, such as how many there may
 	// be: where one does, ForUpdate is enough.
 	Lock(ctx context.Context, name string) error
+	// Changes returns how many statements have run in it so far that may have written.
+	Changes() int
 	// Deleted records that this transaction deletes something that is to be erased from the files, too.
 	Deleted(ctx context.Context) error
+}
+
+// changes counts statements that may have written: all that do not begin with SELECT.
+type changes int
+
+func (c *changes) count(statement string) {
+	if !strings.HasPrefix(strings.TrimLeft(statement, " \t\n"), "SELECT") {
+		*c++
+	}
 }
 
 // DB is one open database.

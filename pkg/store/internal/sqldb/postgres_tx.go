@@ -13,19 +13,25 @@ type postgresTx struct {
 	d  *Postgres
 	tx pgx.Tx
 
+	changes changes
+
 	// Chunks that were inserted ahead of it (InsertAhead).
 	aheadIDs  []int64
 	aheadDays []int32
 }
 
+func (t *postgresTx) Changes() int { return int(t.changes) }
+
 func (t *postgresTx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	t.d.statements.Add(1)
+	t.changes.count(sql)
 	tag, err := t.tx.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), err
 }
 
 func (t *postgresTx) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
 	t.d.statements.Add(1)
+	t.changes.count(sql)
 	return t.tx.Query(ctx, sql, args...)
 }
 

@@ -10,8 +10,11 @@ import (
 type sqliteTx struct {
 	sqliteSpelling
 	d       *SQLite
+	changes changes
 	deletes bool // something that shall be erased
 }
+
+func (t *sqliteTx) Changes() int { return int(t.changes) }
 
 func (t *sqliteTx) ForUpdate(string) string { return "" } // there is one writer
 
@@ -39,6 +42,7 @@ func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 
 func (t *sqliteTx) Exec(ctx context.Context, text string, args ...any) (int64, error) {
 	t.d.statements.Add(1)
+	t.changes.count(text)
 	st, err := t.stmt(ctx, text)
 	if err != nil {
 		return 0, err
@@ -52,6 +56,7 @@ func (t *sqliteTx) Exec(ctx context.Context, text string, args ...any) (int64, e
 
 func (t *sqliteTx) Query(ctx context.Context, text string, args ...any) (Rows, error) {
 	t.d.statements.Add(1)
+	t.changes.count(text)
 	st, err := t.stmt(ctx, text)
 	if err != nil {
 		return nil, err

@@ -22,14 +22,23 @@ type fakeDB struct {
 	mu   sync.Mutex
 	runs int
 	fail func(run int) error
+	tx   fakeSQL
 }
+
+// fakeSQL counts the statements of all transactions.
+type fakeSQL struct {
+	sqldb.Tx
+	changes int
+}
+
+func (t *fakeSQL) Changes() int { return t.changes }
 
 func (d *fakeDB) Write(_ context.Context, f func(sqldb.Tx) error) error {
 	d.mu.Lock()
 	d.runs++
 	run := d.runs
 	d.mu.Unlock()
-	if err := f(nil); err != nil {
+	if err := f(&d.tx); err != nil {
 		return err
 	}
 	if d.fail != nil {
@@ -150,6 +159,27 @@ func TestOwnErrorFailsAlone(t *testing.T) {
 	}
 	p.end()
 	if p.db.runs != 2 || len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"b"}) {
+		t.Errorf("%d transactions, commits %q", p.db.runs, p.commits)
+	}
+}
+
+// What a request wrote before it was refused is taken back, and its neighbours are stored without it.
+func TestRefusedAfterAWrite(t *testing.T) {
+	t.Parallel()
+	p := newPoolTest(t, 100)
+	own := &fault.Error{Kind: fault.Invalid, Msg: "no such row"}
+	a := p.queue(t.Context(), "a", func() error { p.db.tx.changes++; return own })
+	b := p.queue(t.Context(), "b", fine)
+	p.release()
+	if err := <-a; !errors.Is(err, own) {
+		t.Errorf("the request's own error: %v", err)
+	}
+	if err := <-b; err != nil {
+		t.Errorf("its neighbour: %v", err)
+	}
+	p.end()
+	// The first with the request that held the writer, one with both, and one with each alone.
+	if p.db.runs != 4 || len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"b"}) {
 		t.Errorf("%d transactions, commits %q", p.db.runs, p.commits)
 	}
 }

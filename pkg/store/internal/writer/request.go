@@ -12,8 +12,8 @@ type Request[T Transaction] struct {
 	// Apply changes stored rows. It may run many times, at most 2 x commitTries: again where another
 	// writer was in the way, and alone where a neighbour broke the common transaction. So what it
 	// leaves outside of the transaction is set again by each run and never added to; counters count
-	// after Submit has returned. A *fault.Error it returns is this request's own answer and must
-	// leave the transaction untouched; any other error rolls back the whole commit.
+	// after Submit has returned. A permanent *fault.Error it returns is this request's own answer; if it has written
+	// before, or for any other error, the whole commit is rolled back, and its neighbours are tried alone.
 	Apply     func(ctx context.Context, tx T) error
 	Bytes     int64
 	mu        sync.Mutex // held while Apply runs

@@ -144,9 +144,9 @@ func (l *committer[T]) try(requests []*Request[T]) (results map[*Request[T]]erro
 				}
 			}
 			for _, r := range requests {
+				before := began.Changes()
 				err := r.run(ctx, tx)
-				var own *fault.Error
-				if errors.As(err, &own) && own.Kind.Permanent() {
+				if refusal(err) && began.Changes() == before {
 					results[r] = err
 				} else if err != nil {
 					return err
@@ -162,8 +162,16 @@ func (l *committer[T]) try(requests []*Request[T]) (results map[*Request[T]]erro
 		}
 		time.Sleep(rand.N(commitPause * time.Duration(try)))
 	}
-	l.p.hooks.Observe(ctx, batches, time.Since(start), err)
+	if !refusal(err) { // which says nothing about the database
+		l.p.hooks.Observe(ctx, batches, time.Since(start), err)
+	}
 	return results, sqldb.WrapError(l.p.db, err, "commit")
+}
+
+// refusal reports whether an error is the answer to one request, which would be the same if it were tried again.
+func refusal(err error) bool {
+	var own *fault.Error
+	return errors.As(err, &own) && own.Kind.Permanent()
 }
 
 // idsIn lists the ids of batches.
