@@ -50,6 +50,7 @@ func (b *eventBuilder) appendCall(raw []byte) {
 	if jsonscan.Kind(function) != '{' {
 		function = nil
 	}
+	own := memberNames(function)
 	// write writes the members of the call, depth 0, and those of its function in their place, depth 1.
 	var write func(obj []byte, depth int)
 	write = func(obj []byte, depth int) {
@@ -60,7 +61,7 @@ func (b *eventBuilder) appendCall(raw []byte) {
 					write(function, 1)
 					continue
 				}
-				if jsonscan.Member(function, key) != nil {
+				if own[key] {
 					continue // the function's own comes with it
 				}
 			}
@@ -80,6 +81,18 @@ func (b *eventBuilder) appendCall(raw []byte) {
 	}
 	write(raw, 0)
 	b.arena = append(b.arena, '}')
+}
+
+// memberNames returns the names of an object's members, as they are written: where each of many members is looked up in another object.
+func memberNames(object []byte) map[string]bool {
+	if jsonscan.Kind(object) != '{' {
+		return nil
+	}
+	names := map[string]bool{}
+	for c := jsonscan.Members(object); c.Next(); {
+		names[string(c.Key)] = true
+	}
+	return names
 }
 
 // arguments returns a call's arguments as JSON: a string that holds an object or an array becomes it. OpenAI's API

@@ -262,8 +262,12 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	}
 	// On every event, so that none depends on which requests brought the others; the events of
 	// a session are compressed together, where a repetition costs next to nothing.
-	if raw := s.resource.object(b); len(raw) > 2 {
+	raw := s.resource.object(b)
+	if len(raw) > 2 {
 		b.put(fieldResource, raw)
+	}
+	if s.resource.left > 0 {
+		b.losses.cuts = append(b.losses.cuts, cutOff{"resource", len(raw) + s.resource.left})
 	}
 	if h := b.x.sessions[e.SessionID]; h != nil && h.name != "" {
 		b.markText(compiled.lists[sessionNameKeys], h.name)
@@ -293,6 +297,9 @@ func (b *eventBuilder) otlpFields() {
 	}
 	if len(s.scope.json) > 2 {
 		b.put(fieldScope, s.scope.json)
+	}
+	if s.scope.left > 0 {
+		b.losses.cuts = append(b.losses.cuts, cutOff{"scope", len(s.scope.json) + s.scope.left})
 	}
 	if state := s.src.TraceState().AsRaw(); state != "" {
 		b.putText(fieldTraceState, state)
@@ -345,8 +352,12 @@ func (b *eventBuilder) scopeObject(sc *requestScope) []byte {
 		o.buf = b.appendString(o.buf, sc.version)
 	}
 	if sc.attrs.Len() > 0 {
+		before := len(o.buf)
 		o.open("attributes")
-		o.buf = b.appendMap(o.buf, sc.attrs, 0)
+		if o.buf = b.appendMap(o.buf, sc.attrs, 0); len(o.buf) > sc.most {
+			sc.left = len(o.buf) - before
+			o.buf = o.buf[:before]
+		}
 	}
 	return append(o.buf, '}')
 }

@@ -67,7 +67,8 @@ const docIDs = `## Ids, sessions and time
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
 - Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
   ` + "`metadata.clock_skew`" + `.
-- The resource's attributes are in every event's ` + "`metadata.resource`" + `; an implicit session has those of its first span.
+- The resource's attributes are in every event's ` + "`metadata.resource`" + `, those that fit: 4 KiB of JSON, and in requests of fewer than 4,096 spans
+  16 MiB over all of them; of a scope a quarter of that. ` + "`metadata.truncated`" + ` says how large the others were; an implicit session has those of its first span.
   ` + "`service.name` and `service.version`" + ` are in the metadata of every event.
 
 `

@@ -137,14 +137,15 @@ func isStepName(src plog.LogRecord) bool {
 	return name != "" && slices.ContainsFunc(stepRecords, func(s stepRecord) bool { return s.name == name && s.when == "" })
 }
 
-// stepOf returns what a record is a step of: its row, and the key of its session; nil if it is none.
-func stepOf(src plog.LogRecord, res pcommon.Map) (*stepRecord, string) {
+// stepOf returns what a record is a step of: its row, and the key of its session; nil if it is none. ofResource is the session that the
+// record's resource names.
+func stepOf(src plog.LogRecord, ofResource string) (*stepRecord, string) {
 	name := stepName(src)
 	if name == "" {
 		return nil, ""
 	}
 	attrs := src.Attributes()
-	session := sessionIn(src, res)
+	session := sessionIn(src, ofResource)
 	if session == "" {
 		return nil, ""
 	}
@@ -165,22 +166,33 @@ func stepOf(src plog.LogRecord, res pcommon.Map) (*stepRecord, string) {
 	return nil, ""
 }
 
-// sessionIn returns the session that a record or its resource names, "" for none.
-func sessionIn(src plog.LogRecord, res pcommon.Map) string {
-	for _, m := range [...]pcommon.Map{src.Attributes(), res} {
-		for _, k := range [...]string{"session.id", "conversation.id"} {
-			if session := textOf(m, k); session != "" {
-				return session
-			}
+// agentSessionKeys are the attributes, of a record or of its resource, that name the session of an agent's step.
+var agentSessionKeys = [...]string{"session.id", "conversation.id"}
+
+// sessionIn returns the session that a record names, or else its resource, "" for none.
+func sessionIn(src plog.LogRecord, ofResource string) string {
+	for _, k := range agentSessionKeys {
+		if session := textOf(src.Attributes(), k); session != "" {
+			return session
+		}
+	}
+	return ofResource
+}
+
+// AgentSession returns the session that a resource names for the steps of an agent, "" for none. It is asked for once for all records.
+func AgentSession(resource pcommon.Resource) string {
+	for _, k := range agentSessionKeys {
+		if session := sharedSession(resource.Attributes(), k); session != "" {
+			return session
 		}
 	}
 	return ""
 }
 
 // IsStep reports whether a log record becomes an event of its own (see Mapper.Steps), or belongs to one that does. It
-// needs no span.
-func IsStep(src plog.LogRecord, resource pcommon.Resource) bool {
-	s, _ := stepOf(src, resource.Attributes())
+// needs no span. agents is the AgentSession of its resource.
+func IsStep(src plog.LogRecord, agents string) bool {
+	s, _ := stepOf(src, agents)
 	return s != nil
 }
 
@@ -190,12 +202,12 @@ func (m *Mapper) Steps(ld plog.Logs) event.Batch {
 	inSpans := callsInSpans(ld)
 	for _, rl := range ld.ResourceLogs().All() {
 		var rs ptrace.ResourceSpans
-		opened := false
+		opened, agents := false, AgentSession(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
 			var spans ptrace.SpanSlice
 			inScope := false
 			for _, src := range sl.LogRecords().All() {
-				s, session := stepOf(src, rl.Resource().Attributes())
+				s, session := stepOf(src, agents)
 				if s == nil || s.joins != plainRecord {
 					continue
 				}
@@ -229,12 +241,13 @@ func (m *Mapper) Steps(ld plog.Logs) event.Batch {
 func callsInSpans(ld plog.Logs) map[pcommon.SpanID]bool {
 	calls, within := map[pcommon.SpanID]string{}, map[string]bool{} // by session
 	for _, rl := range ld.ResourceLogs().All() {
+		agents := AgentSession(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, src := range sl.LogRecords().All() {
 				if !src.SpanID().IsEmpty() && stepName(src) == "gemini_cli.api_request" {
-					within[sessionIn(src, rl.Resource().Attributes())] = true
+					within[sessionIn(src, agents)] = true
 				}
-				s, session := stepOf(src, rl.Resource().Attributes())
+				s, session := stepOf(src, agents)
 				if s == nil || s.name != detailsEvent {
 					continue
 				}
@@ -333,18 +346,28 @@ func (s *stepRecord) span(src plog.LogRecord, session string, to ptrace.Span) {
 		to.SetStartTimestamp(to.EndTimestamp() - pcommon.Timestamp(took))
 	}
 
+	// All are copied at once, since to put in one looks at all that are there.
 	out := to.Attributes()
-	out.PutStr("session.id", session)
-	for k, v := range attrs.All() {
-		switch {
-		case k == "event.name" || k == "event.timestamp" || k == "duration_ms" || blank(v):
-		case (k == "session.id" || k == "conversation.id") && v.AsString() == session:
-		case s.attrs[k] != "" && !has(out, s.attrs[k]):
-			v.CopyTo(out.PutEmpty(s.attrs[k]))
-		default:
-			v.CopyTo(out.PutEmpty(k))
+	attrs.CopyTo(out)
+	out.RemoveIf(func(k string, v pcommon.Value) bool {
+		return k == "event.name" || k == "event.timestamp" || k == "duration_ms" || blank(v) ||
+			(k == "session.id" || k == "conversation.id") && v.AsString() == session
+	})
+	looked := map[string]bool{}
+	for from := range attrs.All() {
+		name := s.attrs[from]
+		if name == "" || looked[from] {
+			continue
+		}
+		looked[from] = true
+		if v, ok := out.Get(from); ok && !has(out, name) {
+			moved := pcommon.NewValueEmpty()
+			v.MoveTo(moved)
+			out.Remove(from)
+			moved.MoveTo(out.PutEmpty(name))
 		}
 	}
+	out.PutStr("session.id", session)
 	switch s.role {
 	case onModel:
 		out.PutStr("gen_ai.operation.name", "chat")

@@ -89,7 +89,7 @@ func TestSteps(t *testing.T) {
 			dropped: 2,
 			want: `
 session "" 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01
-  chain "claude_code.user_prompt" +0ms 0ms inputs.chat_history=[{"content":"Hi","role":"user"}] metadata+={"prompt_length":"2","prompt.id":"p"}
+  chain "claude_code.user_prompt" +0ms 0ms inputs.chat_history=[{"content":"Hi","role":"user"}] metadata+={"prompt.id":"p","prompt_length":"2"}
     model "claude_code.api_request" +500ms 1500ms config.model="m" outputs.content="Ho" metadata.prompt_tokens=123 metadata.completion_tokens=4 metadata.from_logs={"count":1,"fields":["outputs.content","outputs.role"]} metadata+={"prompt.id":"p"}
     tool "Bash" +2500ms 500ms metadata.logs=[{"name":"tool_decision","time":12000,"body":"claude_code.tool_decision","attributes":{"decision":"accept","prompt.id":"p","session.id":"7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01","tool_name":"Bash","tool_use_id":"t"},"scope":"com.anthropic.claude_code.events"}] metadata.from_logs={"count":1,"lists":{"logs":1}} metadata+={"prompt.id":"p","success":"false"} error="exit 1"
     model "claude_code.api_error" +4000ms 0ms config.model="m" metadata+={"event.sequence":5,"prompt.id":"p","http.response.status_code":529} error="Overloaded"`,

@@ -27,12 +27,13 @@ func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection
 	opt.Prices = nil // the span's event knows all that a price depends on
 	x.builder.opt, x.builder.x = &opt, x
 	r := record{x: x, b: &x.builder}
+	mostOfResource, mostOfScope := Shared(ld.LogRecordCount())
 	for _, rl := range ld.ResourceLogs().All() {
-		res := newResource(rl.Resource())
+		res, agents := newResource(rl.Resource(), mostOfResource), AgentSession(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
-			sc := newScope(sl.Scope())
+			sc := newScope(sl.Scope(), mostOfScope)
 			for _, src := range sl.LogRecords().All() {
-				if step, session := stepOf(src, rl.Resource().Attributes()); step != nil {
+				if step, session := stepOf(src, agents); step != nil {
 					if step.joins != plainRecord {
 						r.open(step.joined(src, session), res, sc)
 						r.seq++

@@ -190,13 +190,14 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 	if n := td.SpanCount(); cap(x.spans) < n {
 		x.spans = make([]span, 0, n) // pointers into it are kept: it must not move
 	}
+	mostOfResource, mostOfScope := Shared(td.SpanCount())
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
-		res := newResource(rs.Resource())
+		res := newResource(rs.Resource(), mostOfResource)
 		x.resources = append(x.resources, res)
 		for j := range rs.ScopeSpans().Len() {
 			ss := rs.ScopeSpans().At(j)
-			sc := newScope(ss.Scope())
+			sc := newScope(ss.Scope(), mostOfScope)
 			x.scopes = append(x.scopes, sc)
 			for k := range ss.Spans().Len() {
 				// The order matters: resolvePendingCopy replaces the span's ids, and identify derives the event's id and
@@ -282,23 +283,56 @@ type resource struct {
 	source string
 	json   []byte // all attributes but our own stamps, as one object; made when asked for
 	made   bool
+	most   int // bytes of json
+	left   int // bytes of what did not fit into it
+}
+
+// What the spans of a request share stands in each of their events: a resource of a few MB before thousands of spans would take
+// gigabytes. So it is bounded by the number of spans.
+const (
+	sharedBytes   = 16 << 20 // of resources, in all events of a request
+	leastShared   = 4 << 10  // of its resource, in each event
+	maxSharedText = 1 << 10  // of one text that is a field of each event
+)
+
+// Shared returns how many bytes of JSON each event of a request has at most of its resource, and of its scope.
+func Shared(spans int) (resource, scope int) {
+	resource = max(leastShared, sharedBytes/max(spans, 1))
+	return resource, resource / 4
+}
+
+// sharedText returns the begin of a text.
+func sharedText(s string) string {
+	if len(s) > maxSharedText {
+		return head(s, maxSharedText)
+	}
+	return s
 }
 
 // stampPrefix marks the attributes that this service's own receiver puts on a resource.
 const stampPrefix = "spangrove."
 
-// newResource reads what every span of the part needs. The JSON of all attributes is left to object.
-func newResource(src pcommon.Resource) *resource {
-	r := &resource{attrs: src.Attributes()}
-	r.service = textOf(r.attrs, "service.name")
-	r.version = textOf(r.attrs, "service.version")
-	r.session = textOf(r.attrs, "session.id")
+// newResource reads what every span of the part needs. The JSON of all attributes is left to object; it has at most so many bytes.
+func newResource(src pcommon.Resource, most int) *resource {
+	r := &resource{attrs: src.Attributes(), most: most}
+	r.service = sharedText(textOf(r.attrs, "service.name"))
+	r.version = sharedText(textOf(r.attrs, "service.version"))
+	r.session = sharedSession(r.attrs, "session.id")
 	for _, name := range keyLists[resourceSourceKeys] {
-		if r.source = textOf(r.attrs, name); r.source != "" {
+		if r.source = sharedText(textOf(r.attrs, name)); r.source != "" {
 			break
 		}
 	}
 	return r
+}
+
+// sharedSession returns the session that an attribute of a resource names, "" for none. It becomes the id of a session for each span, so
+// one of many kilobytes is none.
+func sharedSession(attrs pcommon.Map, key string) string {
+	if session := textOf(attrs, key); len(session) <= maxSharedText {
+		return session
+	}
+	return ""
 }
 
 // textOf returns an attribute's text, "" if it is absent or of another type.
@@ -316,9 +350,11 @@ type requestScope struct {
 	// The convention that the scope's name announces, otel if none.
 	by   convention
 	json []byte // as metadata.scope; made when asked for
+	most int    // bytes of json
+	left int    // bytes of what did not fit into it
 }
 
-// newScope reads a scope. Its JSON is left to the first span that writes it.
-func newScope(src pcommon.InstrumentationScope) *requestScope {
-	return &requestScope{name: src.Name(), version: src.Version(), attrs: src.Attributes(), by: ofScope(src.Name())}
+// newScope reads a scope. Its JSON is left to the first span that writes it; it has at most so many bytes.
+func newScope(src pcommon.InstrumentationScope, most int) *requestScope {
+	return &requestScope{name: sharedText(src.Name()), version: sharedText(src.Version()), attrs: src.Attributes(), by: ofScope(src.Name()), most: most}
 }

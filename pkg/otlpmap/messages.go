@@ -17,6 +17,8 @@ type chatMessage struct {
 	finish, reasoning []byte
 	// Members that are kept as they came, in their order.
 	extra []pair
+	// Where the keys of extra are, once there are many: see hasExtra.
+	extraAt map[string]int
 	// The whole message, if it came in this form already: it is then copied, and the other fields are only
 	// looked at. Whoever changes one of them must set raw to nil.
 	raw []byte
@@ -30,16 +32,30 @@ func (m *chatMessage) add(key, val []byte) {
 	case "role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "finish_reason":
 		return
 	}
-	for _, p := range m.extra {
-		if string(p.key) == string(key) {
-			return
-		}
+	if m.hasExtra(key) {
+		return
 	}
 	m.extra = append(m.extra, pair{key, val})
 }
 
+// hasExtra reports whether extra has a key, which is looked up in a map where there are many.
+func (m *chatMessage) hasExtra(key []byte) bool {
+	if len(m.extra) < manyKeys {
+		return slices.ContainsFunc(m.extra, func(p pair) bool { return bytes.Equal(p.key, key) })
+	}
+	if m.extraAt == nil {
+		m.extraAt = make(map[string]int, 2*manyKeys)
+	}
+	for i := len(m.extraAt); i < len(m.extra); i++ { // each key is there once
+		m.extraAt[string(m.extra[i].key)] = i
+	}
+	at, ok := m.extraAt[string(key)]
+	return ok && at < len(m.extra) && bytes.Equal(m.extra[at].key, key)
+}
+
 // without takes out members that are kept elsewhere.
 func (m *chatMessage) without(keys ...string) {
+	m.extraAt = nil
 	kept := m.extra[:0]
 	for _, p := range m.extra {
 		if !slices.Contains(keys, string(p.key)) {

@@ -51,19 +51,19 @@ func (r *record) read(is recordIs) {
 	var rest pcommon.Map
 	switch is {
 	case messageRecord, choiceRecord:
+		// All are copied at once, since to put in one looks at all that are there.
 		rest = src.Attributes()
-		for k, v := range r.src.Attributes().All() {
-			switch {
-			case toldElsewhere[k], k == contentAttr && fromAttr:
-			case messageMembers[k]:
+		r.src.Attributes().CopyTo(rest)
+		rest.RemoveIf(func(k string, v pcommon.Value) bool {
+			if messageMembers[k] {
 				v.CopyTo(ev.Attributes().PutEmpty(k))
-			default:
-				v.CopyTo(rest.PutEmpty(k))
+				return true
 			}
-		}
+			return toldElsewhere[k] || k == contentAttr && fromAttr
+		})
 	case detailsRecord, otherRecord:
 		r.src.Attributes().CopyTo(src.Attributes())
-		if is == detailsRecord && r.src.Body().Type() == pcommon.ValueTypeMap {
+		if is == detailsRecord && r.src.Body().Type() == pcommon.ValueTypeMap && r.src.Body().Map().Len() <= maxBodyMembers {
 			for k, v := range r.src.Body().Map().All() {
 				if _, twice := src.Attributes().Get(k); twice || !strings.HasPrefix(k, "gen_ai.") {
 					inBody = true
@@ -120,6 +120,9 @@ func (r *record) read(is recordIs) {
 // toldElsewhere are attributes that a record's name and its span tell.
 var toldElsewhere = map[string]bool{"event.name": true, "event.domain": true, "gen_ai.system": true, "gen_ai.provider.name": true}
 
+// maxBodyMembers bounds the members of a body that are read as those of a message or of details; records with more are kept as they are.
+const maxBodyMembers = 1000
+
 // messageMembers are the members of a message that a record may have as attributes.
 var messageMembers = map[string]bool{
 	"content": true, "role": true, "id": true, "name": true, "tool_calls": true, "finish_reason": true, "index": true, "message": true,
@@ -145,6 +148,10 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	// Botocore's instrumentation sends a tool's result twice: as a message of the tool, and with more about it, in the
 	// message of the user that follows.
 	if r.name == "gen_ai.tool.message" && strings.HasPrefix(r.scope.name, botocoreScope) && jsonscan.Member(body, "content") != nil {
+		return
+	}
+	if jsonscan.Kind(body) == '{' && countMembers(body) > maxBodyMembers {
+		r.log(true)
 		return
 	}
 	// The members of the body become attributes of the span event, so that one reader serves both: eventMessage.
@@ -361,11 +368,13 @@ func (r *record) log(attributes bool) {
 	}
 	if m := r.src.Attributes(); attributes && m.Len() > 0 {
 		all := pcommon.NewMap()
-		for k, v := range m.All() {
-			if k != "event.name" {
-				r.bounded(v).CopyTo(all.PutEmpty(k))
+		m.CopyTo(all)
+		all.RemoveIf(func(k string, v pcommon.Value) bool {
+			if short := r.bounded(v); short != v {
+				short.CopyTo(v)
 			}
-		}
+			return k == "event.name"
+		})
 		if all.Len() > 0 {
 			o.open("attributes")
 			o.buf = r.b.appendMap(o.buf, all, 0)

@@ -159,8 +159,8 @@ func (x *mapState) named() (list []event.TraceSession) {
 	return list
 }
 
-// object returns the resource's attributes as a JSON object, without our own stamps; nil if there are none. It is made
-// once for all spans of the resource.
+// object returns the resource's attributes as a JSON object, without our own stamps and what does not fit into its bound; nil if there
+// are none. It is made once for all spans of the resource.
 func (r *resource) object(b *eventBuilder) []byte {
 	if r.made {
 		return r.json
@@ -172,8 +172,13 @@ func (r *resource) object(b *eventBuilder) []byte {
 			continue
 		}
 		if k, fresh := o.keys.name(k); fresh {
+			before := len(o.buf)
 			o.open(k)
 			o.buf = b.appendValue(o.buf, v)
+			if len(o.buf) > r.most {
+				r.left += len(o.buf) - before
+				o.buf = o.buf[:before]
+			}
 		}
 	}
 	if !o.empty() {

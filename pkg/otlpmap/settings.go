@@ -224,6 +224,7 @@ func (b *eventBuilder) appendTool(raw []byte) {
 // toolFields appends the members of a tool's definition, those of a function object, which is its member inside, in place of its
 // own. schema is whether "parameters" is taken: only one schema can have the name.
 func (b *eventBuilder) toolFields(raw, function []byte, inside string, schema *bool) {
+	own := memberNames(function)
 	for c := jsonscan.Members(raw); c.Next(); {
 		key := string(c.Key)
 		if function != nil {
@@ -231,7 +232,7 @@ func (b *eventBuilder) toolFields(raw, function []byte, inside string, schema *b
 				b.toolFields(function, nil, "", schema)
 				continue
 			}
-			if jsonscan.Member(function, key) != nil {
+			if own[key] {
 				continue // the function's own comes with it
 			}
 		}

@@ -151,13 +151,17 @@ func appendThought(dst []byte, p *messagePart) []byte {
 	dst = append(dst, '{')
 	first := true
 	inside := &p.in[0] != &p.raw[0]
+	var within map[string]bool
+	if inside {
+		within = memberNames(p.in)
+	}
 	add := func(obj []byte, beside bool) {
 		for m := jsonscan.Members(obj); m.Next(); {
 			switch string(m.Key) {
 			case "type", "content", "text", "thinking", "reasoning", "thought", "reasoningContent":
 				continue
 			}
-			if jsonscan.Empty(m.Val) || beside && inside && jsonscan.Member(p.in, string(m.Key)) != nil {
+			if jsonscan.Empty(m.Val) || beside && within[string(m.Key)] {
 				continue
 			}
 			if !first {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -96,7 +97,65 @@ func (s *shape) check(b []byte, depth int) error {
 type count struct {
 	items  int64 // spans or log records
 	values int64 // all messages, the items among them
+	shared int64 // bytes of the resources and scopes, as often as there are items that have them
 	err    error // the first that is malformed or nests too deep; the rest is counted
+}
+
+// sharedMemory returns what the resources and scopes take in all events, in bytes: each has those of its span.
+func (c *count) sharedMemory() int64 {
+	resource, scope := otlpmap.Shared(int(min(c.items, maxValues)))
+	return min(c.shared, c.items*int64(resource+scope))
+}
+
+// addShared counts the bytes of resources and scopes of a request in protobuf. What is malformed counts for nothing.
+func (c *count) addShared(b []byte) {
+	eachField(b, func(number protowire.Number, group []byte) {
+		if number != listFields[0] {
+			return
+		}
+		var resource, items int64
+		eachField(group, func(number protowire.Number, content []byte) {
+			switch number {
+			case sharedField:
+				resource = int64(len(content))
+			case listFields[1]:
+				var scope, within int64
+				eachField(content, func(number protowire.Number, content []byte) {
+					switch number {
+					case sharedField:
+						scope = int64(len(content))
+					case listFields[2]:
+						within++
+					}
+				})
+				c.shared += within * scope
+				items += within
+			}
+		})
+		c.shared += items * resource
+	})
+}
+
+// sharedField is the number of the field in which a group has its resource, and a list of items its scope.
+const sharedField = protowire.Number(1)
+
+// eachField calls f with the fields of a message that are bytes, up to one that is malformed.
+func eachField(b []byte, f func(number protowire.Number, content []byte)) {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, b[n:])
+		if size < 0 {
+			return
+		}
+		if kind == protowire.BytesType {
+			content, _ := protowire.ConsumeBytes(b[n:])
+			f(number, content)
+		}
+		b = b[n+size:]
+	}
 }
 
 // add counts the messages within one of this shape, of which there are at most depth levels. item is the
@@ -191,15 +250,22 @@ func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
+	before, shared := c.items, int64(0)
+	defer func() { c.shared += (c.items - before) * shared }()
 	for d.PeekKind() == '"' {
 		name, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
+		text := name.String()
 		// Only the list of the next level counts, and only if it is one.
-		if !slices.Contains(form.names[level][:], name.String()) || d.PeekKind() != '[' {
+		if !slices.Contains(form.names[level][:], text) || d.PeekKind() != '[' {
+			begin := d.InputOffset()
 			if err := d.SkipValue(); err != nil {
 				return err
+			}
+			if text == "resource" || text == "scope" {
+				shared = d.InputOffset() - begin
 			}
 			continue
 		}
@@ -226,6 +292,7 @@ func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, 
 	var c count
 	if enc == encodingProto {
 		c.add(form.shape, form.item, body, maxNesting)
+		c.addShared(body)
 		checked = c.err == nil
 	} else {
 		c.addJSON(form, bytes.TrimPrefix(body, byteOrderMark))
@@ -236,7 +303,7 @@ func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, 
 	if c.values > maxValues {
 		return false, fault.New(fault.TooLarge, "the request holds %d attributes and other values; at most %d are allowed", c.values, maxValues)
 	}
-	return checked, from.hold.TakeUpToShare(c.items*itemMemory + c.values*valueMemory)
+	return checked, from.hold.TakeUpToShare(c.items*itemMemory + c.values*valueMemory + c.sharedMemory())
 }
 
 // checkJSONDepth counts braces outside strings. It judges nothing else of the text.

@@ -75,10 +75,11 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 	}
 	for _, rl := range ld.ResourceLogs().All() {
 		stamp(rl.Resource().Attributes(), id)
+		agents := otlpmap.AgentSession(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
 			sl.LogRecords().RemoveIf(func(rec plog.LogRecord) bool {
 				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.AboutAI(rec) &&
-					!otlpmap.IsStep(rec, rl.Resource())
+					!otlpmap.IsStep(rec, agents)
 				if bad {
 					rejected++
 				}
