@@ -2,6 +2,7 @@ package otlpexport
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -388,5 +389,27 @@ func TestPartsAreBounded(t *testing.T) {
 		if x.n >= maxHeld || x.bytes >= maxHeldBytes {
 			t.Fatalf("%d events of %d bytes are held", x.n, x.bytes)
 		}
+	}
+}
+
+// TestManyMembers: an event with metadata of many members is exported in time that grows with their number, and loses none.
+func TestManyMembers(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	var b strings.Builder
+	b.WriteString(`{"has_otlp_lineage":true,"trace_id":"0102030405060708090a0b0c0d0e0f10","span_id":"0102030405060708"`)
+	for i := range many {
+		fmt.Fprintf(&b, `,"k%06d":%d`, i, i)
+	}
+	b.WriteString("}")
+	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "t", Start: 1_700_000_000_000, End: 1_700_000_000_001, Metadata: json.RawMessage(b.String())}
+	began := time.Now()
+	td := export(t, Protobuf, false, []event.Event{e})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	attrs := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw()
+	if attrs["k000000"] != int64(0) || attrs["k099999"] != int64(many-1) || attrs["session.id"] != e.SessionID.String() {
+		t.Errorf("%d attributes, the first %v, the last %v", len(attrs), attrs["k000000"], attrs["k099999"])
 	}
 }

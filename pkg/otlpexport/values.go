@@ -16,11 +16,34 @@ const reserved = "spangrove."
 // putMembers writes an object's members as attributes, but those of the names in not: strings,
 // numbers and booleans as they are, anything else as its JSON. What is there already stays.
 func putMembers(attrs pcommon.Map, object json.RawMessage, not map[string]bool) {
+	n := 0
 	for k, v := range rawjson.Object(object) {
-		if k != "" && !not[k] && !strings.HasPrefix(k, reserved) {
-			put(attrs, k, v)
+		if k == "" || not[k] || strings.HasPrefix(k, reserved) {
+			continue
 		}
+		if n++; n > maxPut {
+			putManyMembers(attrs, object, not)
+			return
+		}
+		put(attrs, k, v)
 	}
+}
+
+// maxPut bounds the members that are put in one by one, each of which looks at all that is there.
+const maxPut = 1000
+
+// putManyMembers is putMembers for an object of many members: the attributes are made anew, and their order is lost.
+func putManyMembers(attrs pcommon.Map, object json.RawMessage, not map[string]bool) {
+	all := attrs.AsRaw()
+	for k, raw := range rawjson.Object(object) {
+		if _, there := all[k]; there || k == "" || not[k] || strings.HasPrefix(k, reserved) || rawjson.Null(raw) {
+			continue
+		}
+		v := pcommon.NewValueEmpty()
+		setValue(v, raw)
+		all[k] = v.AsRaw()
+	}
+	_ = attrs.FromRaw(all) // which AsRaw has made
 }
 
 // put writes a JSON value as an attribute. An absent value, null and an attribute that is there

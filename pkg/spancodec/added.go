@@ -13,16 +13,13 @@ import (
 // processor added to it, or changed if they came with an exported span (MarkStandard). Those of
 // the reserved prefix "spangrove." are none.
 func Added(span ptrace.Span) pcommon.Map {
-	known := ""
-	if v, ok := span.Attributes().Get(attrStandard); ok {
-		known = v.Str()
-	}
+	known := marksOf(span)
+	// All are copied at once, since to put in one looks at all that are there.
 	added := pcommon.NewMap()
-	for key, v := range span.Attributes().All() {
-		if !strings.HasPrefix(key, prefix) && !isMarked(known, mark(key, v)) {
-			v.CopyTo(added.PutEmpty(key))
-		}
-	}
+	span.Attributes().CopyTo(added)
+	added.RemoveIf(func(key string, v pcommon.Value) bool {
+		return strings.HasPrefix(key, prefix) || len(known) > 0 && known[mark(key, v)]
+	})
 	return added
 }
 
@@ -53,29 +50,30 @@ func mark(key string, v pcommon.Value) string {
 	return strings.Repeat("0", markLen-len(text)) + text
 }
 
-func isMarked(marks, m string) bool {
-	for ; len(marks) >= markLen; marks = marks[markLen:] {
-		if marks[:markLen] == m {
-			return true
-		}
+// marksOf returns the marks of a span.
+func marksOf(span ptrace.Span) map[string]bool {
+	v, ok := span.Attributes().Get(attrStandard)
+	if !ok {
+		return nil
 	}
-	return false
+	marks := map[string]bool{}
+	for text := v.Str(); len(text) >= markLen; text = text[markLen:] {
+		marks[text[:markLen]] = true
+	}
+	return marks
 }
 
 // KeepStandard calls change, which may replace values of attributes of a native span, and sees to it that those that
 // MarkStandard had marked still are: a value that was cleaned is no new attribute.
 func KeepStandard(span ptrace.Span, change func()) {
-	known := ""
-	if v, ok := span.Attributes().Get(attrStandard); ok {
-		known = v.Str()
-	}
-	if known == "" {
+	known := marksOf(span)
+	if len(known) == 0 {
 		change()
 		return
 	}
 	marked := map[string]bool{}
 	for key, v := range span.Attributes().All() {
-		marked[key] = isMarked(known, mark(key, v))
+		marked[key] = known[mark(key, v)]
 	}
 	change()
 	var marks []byte

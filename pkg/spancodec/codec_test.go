@@ -3,6 +3,7 @@ package spancodec
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -337,5 +338,25 @@ func TestAdded(t *testing.T) {
 	back.Attributes().Remove("session.id")
 	if d := cmp.Diff(map[string]any{"env": "prod", "gen_ai.request.temperature": 0.5}, added(back)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestManyAdded: attributes beside the event's own, and marks of them, may be many: each is looked up, and not looked for among all.
+func TestManyAdded(t *testing.T) {
+	t.Parallel()
+	const many = 100_000
+	raw := map[string]any{attrStandard: strings.Repeat("0123abcd", many)}
+	for i := range many {
+		raw[fmt.Sprintf("k%06d", i)] = "v"
+	}
+	span := ptrace.NewSpan()
+	if err := span.Attributes().FromRaw(raw); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	n := Added(span).Len()
+	KeepStandard(span, func() {})
+	if took := time.Since(began); took > 10*time.Second || n < many-10 {
+		t.Errorf("%d attributes took %s", n, took)
 	}
 }

@@ -191,6 +191,10 @@ func (w *walk) text(name, text string, set func(string)) {
 	}
 }
 
+// maxMoved bounds the keys that are replaced one by one, each of which looks through the whole map. Where there are more, the map is
+// made anew, and its order is lost.
+const maxMoved = 100
+
 // attributes scrubs the values of a map, at any depth, and its keys.
 func (w *walk) attributes(m pcommon.Map) {
 	var keys [][2]string // that change, with what they become
@@ -206,6 +210,17 @@ func (w *walk) attributes(m pcommon.Map) {
 			}
 			keys = append(keys, [2]string{key, scrub.Unique(placed, scrubbed)})
 		}
+	}
+	if len(keys) > maxMoved {
+		raw := m.AsRaw()
+		for _, k := range keys {
+			if v, ok := raw[k[0]]; ok {
+				delete(raw, k[0])
+				raw[k[1]] = v
+			}
+		}
+		_ = m.FromRaw(raw) // which AsRaw has made
+		return
 	}
 	for _, k := range keys {
 		old, ok := m.Get(k[0])

@@ -2,9 +2,11 @@ package scrubprocessor
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -159,6 +161,44 @@ func TestTraces(t *testing.T) {
 	}
 	if s.TraceID() != (pcommon.TraceID{1}) || s.SpanID() != (pcommon.SpanID{2}) {
 		t.Error("the ids are others")
+	}
+}
+
+// TestManyKeys: secrets as the keys of a map, by the thousand, take time in proportion to their number, and nothing is lost.
+func TestManyKeys(t *testing.T) {
+	t.Parallel()
+	const many = 60_000
+	td := ptrace.NewTraces()
+	span := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	keys := map[string]any{"other": "stays"}
+	for i := range many {
+		keys[fmt.Sprintf("ghp_%05dabcdefghijABCDEFGHIJ0123456", i)] = int64(i)
+	}
+	if err := span.Attributes().FromRaw(keys); err != nil {
+		t.Fatal(err)
+	}
+	sink := new(consumertest.TracesSink)
+	p, err := NewFactory().CreateTraces(t.Context(), settings(), createDefaultConfig(), sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := p.ConsumeTraces(t.Context(), td); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	got := sink.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().AsRaw()
+	values := map[any]bool{}
+	for key, v := range got {
+		if strings.Contains(key, "ghp_") {
+			t.Fatalf("%s is left", key)
+		}
+		values[v] = true
+	}
+	if len(values) != many+1 || got["other"] != "stays" {
+		t.Errorf("%d of %d values", len(values), many+1)
 	}
 }
 
