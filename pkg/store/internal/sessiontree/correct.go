@@ -246,13 +246,14 @@ func (a *callAccounts) match() {
 			groups[call{c, failed}] = append(groups[call{c, failed}], i)
 		}
 	}
+	depth := a.k.depths()
 	for c, list := range groups {
 		if !c.failed {
-			a.matchOne(list)
+			a.matchOne(list, depth)
 			continue
 		}
 		for _, atOnce := range a.overlapping(list) {
-			a.matchOne(atOnce)
+			a.matchOne(atOnce, depth)
 		}
 	}
 	for _, list := range a.duplicates {
@@ -279,7 +280,7 @@ func (a *callAccounts) overlapping(list []int32) (parts [][]int32) {
 
 // matchOne finds the duplicates among the events that report one call, or calls with one id. A list of a single
 // instrumentor is left alone before anything is made of it: it is what sessions with one instrumentor consist of.
-func (a *callAccounts) matchOne(list []int32) {
+func (a *callAccounts) matchOne(list []int32, depth func(i int32) int) {
 	k := a.k
 	scope := k.Nodes[list[0]].scope
 	if !slices.ContainsFunc(list, func(i int32) bool { return k.Nodes[i].scope != scope }) {
@@ -288,7 +289,7 @@ func (a *callAccounts) matchOne(list []int32) {
 	calls := make([]event.Call, len(list))
 	for at, i := range list {
 		n := &k.Nodes[i]
-		calls[at] = event.Call{ID: n.ID, Scope: n.scope, End: n.End, Content: n.content(), Depth: func() int { return k.depth(i) }}
+		calls[at] = event.Call{ID: n.ID, Scope: n.scope, End: n.End, Content: n.content(), Depth: func() int { return depth(i) }}
 	}
 	for at, of := range event.DuplicatesOf(calls) {
 		if of != uuid.Nil {

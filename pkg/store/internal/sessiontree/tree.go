@@ -197,12 +197,35 @@ func (k *Tree) Trim() {
 	}
 }
 
-// depth returns how many spans stand above node i, as far as they are known. It ends also if the parents form a ring.
-func (k *Tree) depth(i int32) (d int) {
-	for p := k.parent(i); p >= 0 && p != i && d < len(k.Nodes); p = k.parent(p) {
-		d++
+// depths returns a function that returns how many spans stand above a node, as far as they are known. Spans whose parents form a ring
+// have none above them. It remembers what it has found, so that the depths of all nodes together take one walk through the tree.
+func (k *Tree) depths() func(i int32) int {
+	known := map[int32]int{}
+	return func(i int32) int {
+		var path []int32
+		on := map[int32]int{} // places in path
+		above := -1
+		for p := i; p >= 0; p = k.parent(p) {
+			if d, ok := known[p]; ok {
+				above = d
+				break
+			}
+			if at, ring := on[p]; ring {
+				for _, r := range path[at:] {
+					known[r] = 0
+				}
+				path, above = path[:at], 0
+				break
+			}
+			on[p] = len(path)
+			path = append(path, p)
+		}
+		for _, p := range slices.Backward(path) {
+			above++
+			known[p] = above
+		}
+		return known[i]
 	}
-	return d
 }
 
 // SetDuplicate records that a node's event is marked as the duplicate of another one, zero: of none.

@@ -1,7 +1,9 @@
 package sessiontree
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -80,5 +82,56 @@ func TestTrim(t *testing.T) {
 	}
 	if i := k.find(id(MaxSpans + 1)); i < 0 || k.Nodes[i].ID != id(MaxSpans+1) {
 		t.Error("the newest node is not found")
+	}
+}
+
+// TestDepths checks depths in a tree, and where parents form a ring.
+func TestDepths(t *testing.T) {
+	t.Parallel()
+	id := func(n int) uuid.UUID { return uuid.UUID{15: byte(n)} }
+	var k Tree
+	for _, parent := range []int{0, 1, 2, 2, 6, 5, 5, 7, 9} { // of node 1, 2, …; 0: none. 5 and 6 are a ring, and 9 is its own parent
+		k.Add(Node{ID: id(len(k.Nodes) + 1), Parent: id(parent), Trace: 1}, uuid.Nil)
+	}
+	for _, order := range [][]int32{{0, 1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1, 0}} {
+		depth, got := k.depths(), make([]int, len(order))
+		for _, i := range order {
+			got[i] = depth(i)
+		}
+		if want := []int{0, 1, 2, 2, 0, 0, 1, 2, 0}; !slices.Equal(got, want) {
+			t.Errorf("order %v: %v, want %v", order, got, want)
+		}
+	}
+}
+
+// Reports of one call that ended at once are told apart by their depths. They may stand at the end of a long chain, and there may be many of
+// them: a request of 50,000 spans of one trace held the commit, and with it all senders, for minutes.
+func TestDeepDuplicates(t *testing.T) {
+	t.Parallel()
+	const deep, many = 20_000, 20_000
+	id := func(n int) uuid.UUID {
+		return uuid.UUID{12: byte(n >> 24), 13: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}
+	}
+	var k Tree
+	for n := 1; n <= deep; n++ {
+		k.Add(Node{ID: id(n), Parent: id(n - 1), Trace: 1}, uuid.Nil)
+	}
+	for n := deep + 1; n <= deep+many; n++ {
+		k.Add(Node{ID: id(n), Parent: id(deep), Trace: 1, End: 9, Call: 7, scope: uint32(n % 2), Flags: nodeModel | Messages}, uuid.Nil)
+	}
+	k.Reindex()
+	began := time.Now()
+	list := k.Corrections([]int64{1}, nil)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+	duplicates := 0
+	for _, c := range list {
+		if c.DuplicateOf != uuid.Nil {
+			duplicates++
+		}
+	}
+	if duplicates != many/2 {
+		t.Errorf("%d duplicates", duplicates)
 	}
 }
