@@ -175,9 +175,10 @@ func (c *composer) inputs(parts []*LogPart) {
 	}
 	history, taken := c.members(&c.e.Inputs)["chat_history"]
 	if taken {
+		have := saidIn(history)
 		for _, n := range parts {
 			for _, m := range rawjson.Array(n.Content) {
-				if !holds(history, m) {
+				if !have[saidBy(m)] {
 					c.keep(n, nil, object("message", m))
 				}
 			}
@@ -227,15 +228,20 @@ func embedded(val json.RawMessage) json.RawMessage {
 	return val
 }
 
-// holds reports whether a list of messages has one with the content and tool calls of m.
-func holds(list, m json.RawMessage) bool {
-	content, calls := rawjson.Get(m, "content"), rawjson.Get(m, "tool_calls")
-	for _, have := range rawjson.Array(list) {
-		if bytes.Equal(have, m) || bytes.Equal(rawjson.Get(have, "content"), content) && bytes.Equal(rawjson.Get(have, "tool_calls"), calls) {
-			return true
-		}
+// said is what messages are compared by.
+type said struct{ content, calls string }
+
+func saidBy(m json.RawMessage) said {
+	return said{string(rawjson.Get(m, "content")), string(rawjson.Get(m, "tool_calls"))}
+}
+
+// saidIn returns what the messages of a list say.
+func saidIn(list json.RawMessage) map[said]bool {
+	have := map[said]bool{}
+	for _, m := range rawjson.Array(list) {
+		have[saidBy(m)] = true
 	}
-	return false
+	return have
 }
 
 // answer is one answer of a model and the log part that reported it.
@@ -269,11 +275,12 @@ func (c *composer) outputs(parts []*LogPart) {
 	}
 	out := c.members(&c.e.Outputs)
 	if !c.open("outputs") || !rawjson.Empty(out["content"]) || !rawjson.Empty(out["tool_calls"]) {
+		have := saidIn(out["choices"])
 		for _, a := range list {
 			content := rawjson.Get(a.msg, "content")
 			same := bytes.Equal(content, out["content"]) || rawjson.Empty(content) && rawjson.Empty(out["content"])
 			if !(same && (rawjson.Empty(rawjson.Get(a.msg, "tool_calls")) || bytes.Equal(rawjson.Get(a.msg, "tool_calls"), out["tool_calls"]))) &&
-				!holds(out["choices"], a.msg) {
+				!have[saidBy(a.msg)] {
 				c.keep(a.part, nil, object("message", a.msg))
 			}
 		}

@@ -197,15 +197,22 @@ func (e *Event) disownLogFields(u *Update) {
 		return
 	}
 	f := parseFromLogs(e)
+	var now Event
+	now.Apply(u)
+	set := map[string]map[string]bool{} // names of members that the update sets, by their bucket
 	f.fields = slices.DeleteFunc(f.fields, func(name string) bool {
 		bucket, key, _ := strings.Cut(name, ".")
 		if bucket == "outputs" {
 			return u.Outputs != nil
 		}
-		var now Event
-		now.Apply(u)
 		to := now.bucket(bucket)
-		return to != nil && rawjson.Get(*to, key) != nil
+		if to == nil {
+			return false
+		}
+		if set[bucket] == nil {
+			set[bucket] = namesOf(*to)
+		}
+		return set[bucket][key]
 	})
 	for name := range f.lists {
 		if rawjson.Get(u.Metadata, name) != nil {

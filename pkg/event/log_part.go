@@ -52,8 +52,8 @@ type LogPart struct {
 	Content         json.RawMessage
 }
 
-// MaxLogParts is how many log parts are merged into one event, the earliest first; an event must
-// stay readable.
+// MaxLogParts is how many log parts are merged into one event, the earliest first, as long as they have at most MaxLogBytes; an
+// event must stay readable.
 const MaxLogParts = 10_000
 
 // ordered returns the log parts in order of time, without repeats. Those of the same time are
@@ -72,7 +72,14 @@ func ordered(parts []LogPart) []LogPart {
 		return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), cmp.Compare(a.Observed, b.Observed), cmp.Compare(a.Seq, b.Seq),
 			cmp.Compare(roleRank(&a), roleRank(&b)))
 	})
-	return list[:min(len(list), MaxLogParts)]
+	list = list[:min(len(list), MaxLogParts)]
+	left := MaxLogBytes
+	for i := range list {
+		if left -= len(list[i].Content); left < 0 {
+			return list[:i]
+		}
+	}
+	return list
 }
 
 // roleRank orders messages of the same time by their roles, as in a conversation.

@@ -40,12 +40,37 @@ func object(key string, val []byte) json.RawMessage {
 	return o.Bytes()
 }
 
+// fewKeys is how many keys are looked through one by one.
+const fewKeys = 16
+
+func setOf(keys []string) map[string]bool {
+	set := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		set[key] = true
+	}
+	return set
+}
+
+// namesOf returns the names of an object's members.
+func namesOf(object json.RawMessage) map[string]bool {
+	set := map[string]bool{}
+	for key := range rawjson.Object(object) {
+		set[key] = true
+	}
+	return set
+}
+
 // without returns an object without some of its members, nil if none is left.
 func without(obj json.RawMessage, keys ...string) json.RawMessage {
 	var o rawjson.Builder
 	dropped := false
+	drop := func(key string) bool { return slices.Contains(keys, key) }
+	if len(keys) > fewKeys {
+		set := setOf(keys)
+		drop = func(key string) bool { return set[key] }
+	}
 	for k, v := range rawjson.Object(obj) {
-		if slices.Contains(keys, k) {
+		if drop(k) {
 			dropped = true
 			continue
 		}

@@ -22,8 +22,10 @@ func (e *Event) PipelineScores() (names []string) {
 	if rawjson.KindOf(list) != '[' {
 		return nil
 	}
+	seen := map[string]bool{}
 	for _, v := range rawjson.Array(list) {
-		if name, ok := rawjson.Text(v); ok && name != "" && !slices.Contains(names, name) {
+		if name, ok := rawjson.Text(v); ok && name != "" && !seen[name] {
+			seen[name] = true
 			names = append(names, name)
 		}
 	}

@@ -12,8 +12,19 @@ import (
 // changed. A repeated create fills what was absent or empty before and changes nothing else;
 // a finished span replaces the unfinished copy of itself, whichever of them comes first, but
 // never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
-// Each member of metadata stays in one of Metadata and ColdMetadata.
+// Each member of metadata stays in one of Metadata and ColdMetadata. An event that would become larger than MaxBytes stays as it is.
 func (e *Event) Repeat(now *Incoming) (changed bool) {
+	before := *e
+	changed = e.repeatBoth(now)
+	if e.Outgrown(&before) {
+		*e = before
+		return false
+	}
+	return changed
+}
+
+// repeatBoth is Repeat without regard to the size.
+func (e *Event) repeatBoth(now *Incoming) (changed bool) {
 	if len(e.ColdMetadata) == 0 && len(now.ColdMetadata) == 0 {
 		return e.repeatCorrected(now)
 	}

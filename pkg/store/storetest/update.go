@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ var updateTests = []test{
 	{"Update/with repeats at once", updatesAndRepeats},
 	{"Update/before and with its event at once", earlyAtOnce},
 	{"Update/while it is read", readWhileUpdated},
+	{"Update/an event does not outgrow its bound", outgrown},
 }
 
 func mergeRules(e *env) {
@@ -458,4 +460,32 @@ func pricedNative(e *env) {
 	e.equal("told again", computed, cost("told"))
 	e.equal("half again", computed, cost("half"))
 	e.equal("unknown again", "cost= cost_source=", cost("unknown"))
+}
+
+func outgrown(e *env) {
+	x := step("s", "grows", 0)
+	e.put(x)
+	large := func(key string) event.Update {
+		return event.Update{EventID: x.ID, Metadata: text(`{%q:%q}`, key, strings.Repeat("x", event.MaxBytes*3/5))}
+	}
+	if _, err := e.s.Update(e.ctx, e.project, large("a")); err != nil {
+		e.Fatal(err)
+	}
+	if _, err := e.s.Update(e.ctx, e.project, large("b")); fault.Of(err) != fault.TooLarge {
+		e.Errorf("error %v", err)
+	}
+	e.update(event.Update{EventID: x.ID, Metadata: raw(`{"a":"small"}`)})
+	// One that waits for its event refuses nothing.
+	y := step("s", "comes later", 1)
+	for _, key := range []string{"a", "b"} {
+		u := large(key)
+		u.EventID = y.ID
+		if pending, err := e.s.Update(e.ctx, e.project, u); err != nil || !pending {
+			e.Fatalf("pending %v: %v", pending, err)
+		}
+	}
+	e.put(y)
+	if got := e.event(y.ID); len(got.Metadata) < event.MaxBytes*3/5 || len(got.Metadata) > event.MaxBytes {
+		e.Errorf("%d bytes of metadata", len(got.Metadata))
+	}
 }

@@ -241,9 +241,10 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 			return err
 		}
 		u := h.update(x.id)
-		// An update that breaks a rule together with its event (an end out of range) is
+		// An update that breaks a rule together with its event (an end out of range, or too many bytes) is
 		// dropped: it was answered long ago, and must not refuse the event.
-		if err := w.s.ApplyUpdate(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
+		err = w.s.ApplyUpdate(ctx, tx, old, &u)
+		if kind := fault.Of(err); err != nil && kind != fault.Invalid && kind != fault.TooLarge {
 			return err
 		}
 	}

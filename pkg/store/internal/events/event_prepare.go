@@ -70,6 +70,9 @@ func (b *writeBatch) Days() iter.Seq[int32] {
 // Size implements writer.Batch.
 func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes }
 
+// maxRepeats is how many further copies of one event a request may have that fill in what the first lacks.
+const maxRepeats = 100
+
 // prepare checks a batch, groups its events by session and compresses their payload, all of
 // it outside the writer. A repeated id within the batch is folded into its first event.
 //
@@ -82,6 +85,8 @@ func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes
 //
 // The filters of ids are asked here only to decide whether a payload can be compressed in advance; split asks again
 // within the transaction.
+//
+// Of more than maxRepeats copies of one event the others are left out: each of them makes the event anew.
 func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	p := &writeBatch{project: projectID}
 	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
@@ -90,6 +95,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	}
 	groups := map[key]*eventGroup{}
 	byID := make(map[uuid.UUID]*head, len(b.Events))
+	repeats := map[uuid.UUID]int{}
 	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
 	// A request may describe a session more than once. The first description counts.
 	for i := range b.Sessions {
@@ -115,7 +121,9 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 		if first := byID[e.ID]; first != nil {
 			// Here it costs no transaction. The writer relies on it: an id occurs once in a request.
-			first.in.Repeat(e)
+			if repeats[e.ID]++; repeats[e.ID] <= maxRepeats || first.in.Unfinished && !e.Unfinished {
+				first.in.Repeat(e)
+			}
 			continue
 		}
 		k := key{session: e.SessionID}

@@ -93,6 +93,9 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 	if err := now.Validate(); err != nil {
 		return err
 	}
+	if now.Outgrown(&old.Event) {
+		return fault.New(fault.TooLarge, "the event would have %d bytes; at most %d are stored of one event", now.Bytes(), event.MaxBytes)
+	}
 	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
 		// From now on the end is what somebody set, not what follows from the events.
 		if _, err := tx.Exec(ctx, `UPDATE session

@@ -336,6 +336,9 @@ func (a *logMerge) composeAll(ctx context.Context) error {
 	return nil
 }
 
+// earliestLogs is the end of a query for the rows of an event, each of which has one log part at least.
+var earliestLogs = fmt.Sprintf(` ORDER BY created_ms, id LIMIT %d`, event.MaxLogParts)
+
 // compose composes an event anew: it takes off what the rows that it had until now gave it, and merges the rows that it
 // has now. What an update or the span itself gave is not touched (event.MergeLogs).
 func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange) error {
@@ -347,7 +350,10 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 		}
 		return err
 	}
-	rows, err := a.read(ctx, nil, ` project_id = $1 AND event_id = $2`, []any{k.Project, a.tx.ID(k.ID)})
+	if old.HasLogs() && old.Bytes() > event.MaxLogBytes {
+		return nil // it has all that it takes
+	}
+	rows, err := a.read(ctx, nil, ` project_id = $1 AND event_id = $2`+earliestLogs, []any{k.Project, a.tx.ID(k.ID)})
 	if err != nil {
 		return err
 	}
@@ -384,7 +390,7 @@ func (s *Store) repeatWithLogs(
 		return e.Repeat(came), nil
 	}
 	var rows []*logRow
-	ofEvent := `SELECT ` + logColumns + ` FROM log_part WHERE project_id = $1 AND event_id = $2`
+	ofEvent := `SELECT ` + logColumns + ` FROM log_part WHERE project_id = $1 AND event_id = $2` + earliestLogs
 	err = sqldb.Each(ctx, tx, ofEvent, []any{project, tx.ID(e.ID)}, func(scan func(...any) error) error {
 		r, err := scanLogRow(scan)
 		rows = append(rows, r)

@@ -120,14 +120,21 @@ func (s *Store) logPartsIn(r *logRow) (list []event.LogPart, err error) {
 	return list, nil
 }
 
-// logPartsOf reads the rows.
+// logPartsOf reads the rows, up to the one with which there is more than an event takes.
 func (s *Store) logPartsOf(rows []*logRow) (list []event.LogPart, err error) {
+	size := 0
 	for _, r := range rows {
 		some, err := s.logPartsIn(r)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, some...)
+		for i := range some {
+			size += len(some[i].Content)
+		}
+		if size > event.MaxLogBytes {
+			break
+		}
 	}
 	return list, nil
 }
