@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -175,7 +176,8 @@ func TestHostile(t *testing.T) {
 		}
 		return s + "len(g0)"
 	}
-	long := `{"outputs":{"content":"` + strings.Repeat("ab ", 20_000) + `"}}`
+	long := `{"outputs":{"content":"` + strings.Repeat("ab ", 20_000) + `"},"metadata":{"schema":{"enum":[` + strings.Repeat("0,", 2000) + `1]},"a":` +
+		strings.Repeat(`{"a":`, 90) + "{}" + strings.Repeat("}", 90) + "}}"
 	for name, criteria := range map[string]string{
 		"loops":          `count(1..3000, count(1..3000, true) > 0)`,
 		"reduce":         `reduce(1..900000, #acc + #)`,
@@ -201,6 +203,17 @@ func TestHostile(t *testing.T) {
 			`"d":{"anyOf":[{"$ref":"#/$defs/e"},{"$ref":"#/$defs/e"},{"$ref":"#/$defs/e"},{"$ref":"#/$defs/e"},{"$ref":"#/$defs/e"},{"$ref":"#/$defs/e"}]},` +
 			`"e":{"anyOf":[{"$ref":"#/$defs/f"},{"$ref":"#/$defs/f"},{"$ref":"#/$defs/f"},{"$ref":"#/$defs/f"},{"$ref":"#/$defs/f"},{"$ref":"#/$defs/f"}]},` +
 			`"f":{"anyOf":[{"type":"string"},{"type":"array"},{"type":"null"},{"type":"number"},{"type":"boolean"},{"minProperties":1},{"required":["a"]}]}},"$ref":"#/$defs/a"}) ? 1 : 0`,
+		"order":     `let longer = answer + "x"; count(1..10000, answer <= longer)`,
+		"key":       `count(1..10000, outputs[answer] == nil)`,
+		"groups":    `len(groupBy(1..10000, answer))`,
+		"sorted":    `len(sortBy(1..10000, answer))`,
+		"range":     `let r = 1..10000; count(r, -1 in r)`,
+		"pairs":     `let p = toPairs({"a": outputs}); count(1..10000, p == p)`,
+		"zones":     `count(1..10000, timezone("Europe/Berlin") == nil)`,
+		"dates":     `count(1..10000, date("2024-01-02", "2006-01-02", "Europe/Berlin") == nil)`,
+		"methods":   `count(1..10000, let s = now().Format(answer); true)`,
+		"path":      `count(1..100, metadata?` + strings.Repeat(".a?", 300) + `.a == nil)`,
+		"parts":     `count(1..100, jsonMatches(1, metadata.schema))`,
 		"sort":      `len(sortBy(1..900000, -#))`,
 		"group":     `len(groupBy(1..900000, #))`,
 		"flat":      `len(flatten(map(1..1000, words(answer))))`,
@@ -295,5 +308,37 @@ func TestDecodingIsBounded(t *testing.T) {
 		if r := run(t, New(Config{}), metric.Float, tt.criteria, tt.event); r.Failure != Work || !strings.Contains(r.Explanation, tt.want) {
 			t.Errorf("%s: %.200s %s %.200s", tt.criteria, r.Score, r.Failure, r.Explanation)
 		}
+	}
+}
+
+// A text is taken apart into words only if there is work for what they take in memory: 6 MB of signs would take a gigabyte.
+func TestWordsAreBounded(t *testing.T) {
+	t.Parallel()
+	signs := `{"outputs":{"content":"` + strings.Repeat("! ", 3_000_000) + `"}}`
+	for _, criteria := range []string{`len(words(answer))`, `len(normalize(answer))`, `tokenF1(answer, "x")`, `bleu(answer, "x")`, `rougeL(answer, "x")`, `overlap(answer, "x")`,
+		`overlap([answer], ["x"])`, `len(split(answer, ""))`} {
+		if r := run(t, New(Config{}), metric.Float, criteria, signs); r.Failure != Work {
+			t.Errorf("%s: %.200s %s %.200s", criteria, r.Score, r.Failure, r.Explanation)
+		}
+	}
+}
+
+// References that lead on to each other are remembered on the way, which of a long chain takes memory by the square of its length.
+func TestReferencesAreBounded(t *testing.T) {
+	t.Parallel()
+	chain := func(n int) string {
+		var b strings.Builder
+		b.WriteString(`{"metadata":{"schema":{"$ref":"#/$defs/0","$defs":{`)
+		for i := range n {
+			fmt.Fprintf(&b, `"%d":{"$ref":"#/$defs/%d"},`, i, i+1)
+		}
+		fmt.Fprintf(&b, `"%d":{"type":"integer"}}}}}`, n)
+		return b.String()
+	}
+	if r := run(t, New(Config{}), metric.Boolean, `jsonMatches(1, metadata.schema)`, chain(50)); string(r.Score) != "true" {
+		t.Errorf("50 references: %+v", r)
+	}
+	if r := run(t, New(Config{}), metric.Boolean, `jsonMatches(1, metadata.schema)`, chain(3000)); r.Failure != Exception || !strings.Contains(r.Explanation, "references of the schema lead on") {
+		t.Errorf("3000 references: %+v", r)
 	}
 }

@@ -26,9 +26,21 @@ var functions = map[string]function{
 	"text": of1(func(m *meter, v any) (string, error) { return mainText(v), m.look(v) }),
 	// normalize(value): its text in lower case without punctuation, English articles and extra
 	// space, as answers to questions are commonly compared.
-	"normalize": of1(func(m *meter, v any) (string, error) { return normalize(mainText(v)), m.look(v) }),
+	"normalize": of1(func(m *meter, v any) (string, error) {
+		text := mainText(v)
+		if err := m.reading(1, text); err != nil {
+			return "", err
+		}
+		return normalize(text), m.look(v)
+	}),
 	// words(value): the words of its text.
-	"words": of1(func(m *meter, v any) ([]any, error) { return anys(words(mainText(v))), m.look(v) }),
+	"words": of1(func(m *meter, v any) ([]any, error) {
+		text := mainText(v)
+		if err := m.reading(1, text); err != nil {
+			return nil, err
+		}
+		return anys(words(text)), m.look(v)
+	}),
 	// number(value): the first number in it; nil if there is none.
 	"number": of1(func(m *meter, v any) (any, error) { return firstNumber(v), m.look(v) }),
 
@@ -43,12 +55,20 @@ var functions = map[string]function{
 	}),
 	// tokenF1(a, b): the harmonic mean of precision and recall of the normalized words, as in SQuAD.
 	"tokenF1": of2(func(m *meter, a, b any) (float64, error) {
-		return tokenF1(words(normalize(mainText(a))), words(normalize(mainText(b)))), m.two(a, b)
+		s, t := mainText(a), mainText(b)
+		if err := m.reading(2, s, t); err != nil {
+			return 0, err
+		}
+		return tokenF1(words(normalize(s)), words(normalize(t))), m.two(a, b)
 	}),
 	// bleu(a, b): sentence BLEU of up to four words, with n-grams from two words on counted from one (Lin and
 	// Och 2004), so that a short text without a common four-gram is not 0: that of sacrebleu with add-k smoothing, k = 1.
 	"bleu": of2(func(m *meter, a, b any) (float64, error) {
-		return bleu(words(strings.ToLower(mainText(a))), words(strings.ToLower(mainText(b)))), m.two(a, b)
+		s, t := mainText(a), mainText(b)
+		if err := m.reading(1+bleuOrders, s, t); err != nil {
+			return 0, err
+		}
+		return bleu(words(strings.ToLower(s)), words(strings.ToLower(t))), m.two(a, b)
 	}),
 	// rougeL(a, b): ROUGE-L, the F-measure of the longest common subsequence of words (Lin 2004), as
 	// Google's rouge-score computes it without stemming.
@@ -57,7 +77,7 @@ var functions = map[string]function{
 	}),
 	// overlap(a, b): how much of all elements of two lists is in both (Jaccard index); 1 for two
 	// empty lists. A text is the list of its normalized words.
-	"overlap": of2(func(m *meter, a, b any) (float64, error) { return overlap(a, b), m.two(a, b) }),
+	"overlap": of2(overlap),
 
 	// jsonValid(value): it is a text that is JSON, or no text at all.
 	"jsonValid": of1(func(m *meter, v any) (bool, error) { return jsonValid(v), m.look(v) }),
@@ -113,6 +133,8 @@ var functions = map[string]function{
 		}
 		return strings.ReplaceAll(s, from, to), nil
 	}, []any{new(func(*meter, string, string, string) string)}},
+	"split":      splitting(strings.SplitN),
+	"splitAfter": splitting(strings.SplitAfterN),
 	"join": {func(args ...any) (any, error) {
 		list, glue := listOf(args[1]), ""
 		if len(args) > 2 {
@@ -159,6 +181,20 @@ var functions = map[string]function{
 		b, err := base64.StdEncoding.DecodeString(text)
 		return string(b), err
 	}),
+}
+
+// splitting makes a function that takes a text apart, of the text, what stands between the parts, and perhaps how many there are at most.
+func splitting(split func(s, sep string, n int) []string) function {
+	return function{func(args ...any) (any, error) {
+		s, sep, n := args[1].(string), args[2].(string), -1
+		if len(args) > 3 {
+			n = args[3].(int)
+		}
+		if err := args[0].(*meter).product(16, strings.Count(s, sep)+1); err != nil {
+			return nil, err
+		}
+		return split(s, sep, n), nil
+	}, []any{new(func(*meter, string, string) []string), new(func(*meter, string, string, int) []string)}}
 }
 
 // of1 and of2 make functions of one and of two values of any type.

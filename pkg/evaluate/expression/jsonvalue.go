@@ -64,6 +64,13 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	// The schema is written, read and compiled.
+	if err := m.look(schema); err != nil {
+		return false, err
+	}
+	if err := m.product(size, perPart); err != nil {
+		return false, err
+	}
 	before := m.left
 	if err := m.look(value); err != nil {
 		return false, err
@@ -129,8 +136,13 @@ func (p schemaPattern) MatchString(text string) bool {
 	return p.pattern.MatchString(text)
 }
 
-// maxSchema bounds the parts of a schema, counted as often as they are referred to.
-const maxSchema = 100_000
+// Bounds of a schema: its parts, counted as often as they are referred to, and how many references lead on to each other, all of which
+// are remembered on the way. perPart is the work of making a part ready.
+const (
+	maxSchema     = 100_000
+	maxReferences = 100
+	perPart       = 1_000
+)
 
 // expanded counts the parts of a schema with all that it refers to in their places, n of which are
 // counted already: so many parts may look at one part of a value. A schema that refers to itself
@@ -155,6 +167,8 @@ func expanded(schema, part any, refs []string, n int) (int, error) {
 				return n, fmt.Errorf("jsonMatches: a schema refers to its own parts only, by #/…, not %.100q", text)
 			case slices.Contains(refs, text):
 				return n, fmt.Errorf("jsonMatches: the schema refers to itself by %.100q", text)
+			case len(refs) >= maxReferences:
+				return n, fmt.Errorf("jsonMatches: more than %d references of the schema lead on to each other", maxReferences)
 			default:
 				n, err = expanded(schema, referred(schema, text), append(slices.Clone(refs), text), n)
 			}

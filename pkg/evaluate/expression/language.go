@@ -3,6 +3,7 @@ package expression
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -34,12 +35,15 @@ func (m *meter) charge(n int) error {
 	return nil
 }
 
-// turn counts one turn of a loop.
-func (m *meter) turn() error {
+// turn counts one turn of a loop, and charges for its value, which may be what elements are grouped or sorted by.
+func (m *meter) turn(value any) error {
 	if m.turns++; m.turns%1024 == 0 && m.ctx.Err() != nil {
 		return m.ctx.Err()
 	}
-	return m.charge(perTurn)
+	if err := m.charge(perTurn); err != nil {
+		return err
+	}
+	return m.look(value)
 }
 
 // look charges for all of a value, and stops looking when there is nothing left. What is shared
@@ -73,9 +77,34 @@ func (m *meter) look(value any) error {
 			}
 		}
 		return nil
-	default:
+	case []int: // a range
+		return m.charge(8 * (1 + len(v)))
+	case nil, bool, int, float64:
 		return m.charge(8)
+	default:
+		return m.lookInside(reflect.ValueOf(value))
 	}
+}
+
+// lookInside is look for the other types of lists and objects that functions of the language return, as groupBy and toPairs do.
+func (m *meter) lookInside(v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := m.look(v.Index(i).Interface()); err != nil {
+				return err
+			}
+		}
+		return m.charge(16 * (1 + v.Len()))
+	case reflect.Map:
+		for entry := v.MapRange(); entry.Next(); {
+			if err := m.two(entry.Key().Interface(), entry.Value().Interface()); err != nil {
+				return err
+			}
+		}
+		return m.charge(48 * (1 + v.Len()))
+	}
+	return m.charge(8)
 }
 
 // perValue is the work of decoding a value of JSON: about the bytes that it takes in memory.
@@ -93,16 +122,21 @@ const (
 	turnName    = "$turn"
 	matchesName = "$matches"
 	pathName    = "$path"
+	priceName   = "$price"
 )
+
+// prices are the work of functions of the language that take longer than their arguments tell: a zone is read from a file.
+var prices = map[string]int{"timezone": 100_000, "date": 100_000}
 
 // language are the options of every compilation.
 var language = func() []expr.Option {
 	options := []expr.Option{
 		expr.Env(names()),
 		expr.MaxNodes(maxNodes),
-		// look(value) charges for the value and gives it back; turn(value) counts a turn.
+		// look(value) charges for the value and gives it back; turn(value) counts a turn, and price(value, n) charges n.
 		expr.Function(lookName, metered((*meter).look)),
-		expr.Function(turnName, metered(func(m *meter, _ any) error { return m.turn() })),
+		expr.Function(turnName, metered((*meter).turn)),
+		expr.Function(priceName, func(args ...any) (any, error) { return args[1], args[0].(*meter).charge(args[2].(int)) }),
 		expr.Function(matchesName, func(args ...any) (any, error) {
 			return matches(args[0].(*meter), args[1], args[2])
 		}, new(func(*meter, string, string) bool)),
@@ -148,13 +182,23 @@ type patcher struct{}
 func (patcher) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.MemberNode:
-		joinPath(node, n)
+		switch n.Property.(type) {
+		case *ast.StringNode:
+			joinPath(node, n)
+		case *ast.IntegerNode:
+		default:
+			n.Property = looked(n.Property) // a key may be long
+		}
 	case *ast.PredicateNode:
 		n.Node = call(turnName, n.Node)
 	case *ast.BinaryNode:
 		switch n.Operator {
 		case "==", "!=", "+", "in", "contains", "startsWith", "endsWith":
 			n.Left, n.Right = looked(n.Left), looked(n.Right)
+		case "<", "<=", ">", ">=":
+			if !isNumber(n.Left) && !isNumber(n.Right) { // texts
+				n.Left, n.Right = looked(n.Left), looked(n.Right)
+			}
 		case "matches":
 			ast.Patch(node, &ast.CallNode{
 				Callee:    &ast.IdentifierNode{Value: matchesName},
@@ -168,9 +212,19 @@ func (patcher) Visit(node *ast.Node) {
 			n.Arguments[i] = looked(n.Arguments[i])
 		}
 		ast.Patch(node, call(lookName, n))
+		if price := prices[n.Name]; price > 0 {
+			ast.Patch(node, &ast.CallNode{
+				Callee:    &ast.IdentifierNode{Value: priceName},
+				Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, *node, &ast.IntegerNode{Value: price}},
+			})
+		}
 	case *ast.CallNode:
 		name, ok := n.Callee.(*ast.IdentifierNode)
-		if !ok {
+		if !ok { // a method, of a time
+			for i := range n.Arguments {
+				n.Arguments[i] = looked(n.Arguments[i])
+			}
+			ast.Patch(node, call(lookName, n))
 			return
 		}
 		if _, ours := functions[name.Value]; ours {
@@ -190,6 +244,15 @@ func looked(n ast.Node) ast.Node {
 		return n
 	}
 	return call(lookName, n)
+}
+
+// isNumber reports whether a node is a number that is written in the expression.
+func isNumber(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return true
+	}
+	return false
 }
 
 // call returns the call of one of the patcher's functions with the meter and arg.

@@ -76,8 +76,12 @@ func fetchPath(args ...any) (any, error) {
 	if err := m.charge(16 * len(p.keys)); err != nil {
 		return nil, err
 	}
-	if v := lookup(root, p.keys); v != nil {
-		return map[string]any{foundKey: v}, nil
+	found, err := lookup(m, root, p.keys)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		return map[string]any{foundKey: found}, nil
 	}
 	v := root
 	for i, key := range p.keys {
@@ -111,29 +115,36 @@ func child(v any, key string) any {
 }
 
 // lookup is rawjson.Lookup for decoded values, or nil if there is nothing: first the keys one by one, then all of them as
-// one key, then the first two as one key and so on.
-func lookup(v any, keys []string) any {
+// one key, then the first two as one key and so on. Those are charged for at each object that is looked at.
+func lookup(m *meter, v any, keys []string) (any, error) {
 	if len(keys) == 0 || v == nil {
-		return v
+		return v, nil
 	}
 	n := len(keys)
-	if found := lookup(child(v, keys[0]), keys[1:]); found != nil || n == 1 {
-		return found
+	if found, err := lookup(m, child(v, keys[0]), keys[1:]); found != nil || err != nil || n == 1 {
+		return found, err
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil
+		return nil, nil
+	}
+	bytes := n
+	for _, key := range keys {
+		bytes += len(key)
+	}
+	if err := m.product(n, bytes); err != nil {
+		return nil, err
 	}
 	for _, size := range slices.Concat([]int{n}, sizes(2, n)) {
 		member, ok := object[strings.Join(keys[:size], ".")]
 		if !ok {
 			continue
 		}
-		if found := lookup(member, keys[size:]); found != nil {
-			return found
+		if found, err := lookup(m, member, keys[size:]); found != nil || err != nil {
+			return found, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // sizes returns the numbers from from to to-1.

@@ -70,7 +70,7 @@ func TestLookupAsInJSON(t *testing.T) {
 	for range 5000 {
 		raw, path := rawjsontest.Dotted(rnd)
 		want := decode(rawjson.Lookup(raw, path...))
-		if got := lookup(decode(raw), path); !reflect.DeepEqual(got, want) {
+		if got, _ := lookup(&meter{left: DefaultWork}, decode(raw), path); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v of %s: %v, want %v", path, raw, got, want)
 		}
 	}

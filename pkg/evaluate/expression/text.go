@@ -70,7 +70,7 @@ func words(s string) []string {
 	var list []string
 	start := -1
 	for i, r := range s {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+		if inWord(r) {
 			if start < 0 {
 				start = i
 			}
@@ -88,6 +88,35 @@ func words(s string) []string {
 		list = append(list, s[start:])
 	}
 	return list
+}
+
+// inWord reports whether a character is part of a word.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
+// countWords returns how many words a text has, as words takes them.
+func countWords(s string) (n int) {
+	within := false
+	for _, r := range s {
+		word := inWord(r)
+		if word && !within || !word && !unicode.IsSpace(r) {
+			n++
+		}
+		within = word
+	}
+	return n
+}
+
+// perWord is the work of taking a text apart into words, for each of them: about the bytes that it takes in memory.
+const perWord = 100
+
+// reading charges for the words of texts before they are made, n times.
+func (m *meter) reading(n int, texts ...string) error {
+	for _, text := range texts {
+		if err := m.charge(n * perWord * countWords(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // normalize makes answers comparable: lower case, no punctuation, no English articles, single
@@ -202,6 +231,9 @@ func grams(list []string, n int) map[string]int {
 	return found
 }
 
+// bleuOrders is how many words a run has at most of which bleu counts how many the texts have in common.
+const bleuOrders = 4
+
 // bleu returns the sentence BLEU of a against the one reference b: the geometric mean of the precisions
 // of runs of one to four words, with one added to both counts from two words on, times the penalty
 // for what is shorter than the reference. Of two empty texts it is 1.
@@ -209,9 +241,8 @@ func bleu(a, b []string) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return ratio(0, len(a)+len(b), 1)
 	}
-	const orders = 4
 	sum := 0.0
-	for n := 1; n <= orders; n++ {
+	for n := 1; n <= bleuOrders; n++ {
 		hits, all := float64(common(grams(a, n), grams(b, n))), float64(max(len(a)-n+1, 0))
 		if n > 1 {
 			hits, all = hits+1, all+1
@@ -222,12 +253,15 @@ func bleu(a, b []string) float64 {
 		sum += math.Log(hits / all)
 	}
 	penalty := min(0, 1-float64(len(b))/float64(len(a)))
-	return math.Exp(sum/orders + penalty)
+	return math.Exp(sum/bleuOrders + penalty)
 }
 
 // rougeL returns the F-measure of the longest common subsequence of the words of two texts, punctuation
 // left out. Where neither has words it is 1 if they are the same text.
 func rougeL(m *meter, a, b string) (float64, error) {
+	if err := m.reading(1, a, b); err != nil {
+		return 0, err
+	}
 	s, t := spoken(words(a)), spoken(words(b))
 	if len(s)+len(t) == 0 && strings.TrimSpace(a) != strings.TrimSpace(b) {
 		return 0, nil
@@ -264,32 +298,42 @@ func subsequence(m *meter, a, b []string) (int, error) {
 }
 
 // overlap returns the Jaccard index of two lists.
-func overlap(a, b any) float64 {
-	s, t := map[string]int{}, map[string]int{}
-	for _, e := range elements(a) {
-		s[e] = 1
+func overlap(m *meter, a, b any) (float64, error) {
+	var sets [2]map[string]int
+	for i, value := range []any{a, b} {
+		list, err := elements(m, value)
+		if err != nil {
+			return 0, err
+		}
+		sets[i] = map[string]int{}
+		for _, e := range list {
+			sets[i][e] = 1
+		}
 	}
-	for _, e := range elements(b) {
-		t[e] = 1
-	}
-	both := common(s, t)
-	return ratio(both, len(s)+len(t)-both, 1)
+	both := common(sets[0], sets[1])
+	return ratio(both, len(sets[0])+len(sets[1])-both, 1), m.two(a, b)
 }
 
 // elements returns the elements of a list, texts normalized, others as JSON; of a text its normalized words.
-func elements(value any) []string {
+func elements(m *meter, value any) (list []string, err error) {
 	if text, ok := value.(string); ok {
-		return words(normalize(text))
-	}
-	var list []string
-	for _, v := range listOf(value) {
-		if text, ok := v.(string); ok {
-			list = append(list, normalize(text))
-		} else {
-			list = append(list, jsonText(v))
+		if err := m.reading(2, text); err != nil {
+			return nil, err
 		}
+		return words(normalize(text)), nil
 	}
-	return list
+	for _, v := range listOf(value) {
+		text, ok := v.(string)
+		if !ok {
+			list = append(list, jsonText(v))
+			continue
+		}
+		if err := m.reading(1, text); err != nil {
+			return nil, err
+		}
+		list = append(list, normalize(text))
+	}
+	return list, nil
 }
 
 // listOf returns a value as a list: nil is empty, and what is not a list becomes one of a single element.
