@@ -198,6 +198,11 @@ func TestChatTrouble(t *testing.T) {
 			{"error":{"code":503,"message":"The model is overloaded, secret-key","status":"UNAVAILABLE"}}`)}, "broke its answer off: The model is overloaded, [hidden].", 0, "provider", 1},
 		{"an end before Gemini's", Provider{Type: provider.Gemini}, nil, []http.HandlerFunc{streams(geminiText[:strings.Index(geminiText, "\n")])},
 			"broke its answer off: it ended before the answer was whole", 0, "provider", 1},
+		{"a piece of many values", Provider{}, nil, []http.HandlerFunc{streams(broken + `{"choices":[{"delta":{"tool_calls":[` + strings.Repeat("{},", 200_000) + `{}]}}]}`)},
+			"a piece of the answer has 400009 values, more than 100000.", 0, "provider", 1},
+		{"a piece of many parts of Gemini's", Provider{Type: provider.Gemini}, nil,
+			[]http.HandlerFunc{streams(`{"candidates":[{"content":{"parts":[` + strings.Repeat("{},", 200_000) + `{}]}}]}`)},
+			"was not asked: a piece of the answer has 400009 values, more than 100000.", 0, "provider", 1},
 		{"a prompt that Gemini blocks", Provider{Type: provider.Gemini}, nil, []http.HandlerFunc{streams(`{"promptFeedback":{"blockReason":"SAFETY"}}`)}, "", 0, "", 1},
 		{"silence", Provider{Timeout: 20 * time.Millisecond}, nil, []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
 			streams(broken)(w, r)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -68,8 +67,8 @@ func (c *openaiClient) stream(ctx context.Context, q request) (r reply, err erro
 			return r, err
 		}
 		var chunk openaiChunk
-		if err := json.Unmarshal(text, &chunk); err != nil {
-			return r, fmt.Errorf("read a piece of the answer: %w", err)
+		if err := readPiece(text, &chunk); err != nil {
+			return r, err
 		}
 		if err := r.addChunk(&chunk, q.tell); err != nil {
 			return r, err

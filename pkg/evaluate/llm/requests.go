@@ -10,6 +10,8 @@ import (
 	"io"
 	"iter"
 	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // What the clients written here share: Anthropic's and Gemini's own would make the program larger by more than all
@@ -45,6 +47,21 @@ func readJSON(res *http.Response, v any) error {
 	return nil
 }
 
+// maxPieceValues bounds the values and names of JSON in a piece of a streamed answer, each of which may take a hundred times its bytes when
+// it is decoded.
+const maxPieceValues = 100_000
+
+// readPiece reads a piece of a streamed answer into v.
+func readPiece(data []byte, v any) error {
+	if n := rawjson.CountValues(data); n > maxPieceValues {
+		return fmt.Errorf("%w: a piece of the answer has %d values, more than %d", errRefused, n, maxPieceValues)
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("read a piece of the answer: %w", err)
+	}
+	return nil
+}
+
 // pieces yields the data of server-sent events, each read as a T, until the stream ends or fails, and closes it.
 func pieces[T any](res *http.Response) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
@@ -61,8 +78,8 @@ func pieces[T any](res *http.Response) iter.Seq2[*T, error] {
 				continue
 			}
 			piece := new(T)
-			if err := json.Unmarshal(data, piece); err != nil {
-				yield(nil, fmt.Errorf("read a piece of the answer: %w", err))
+			if err := readPiece(data, piece); err != nil {
+				yield(nil, err)
 				return
 			}
 			if !yield(piece, nil) {
