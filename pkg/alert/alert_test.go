@@ -274,6 +274,10 @@ func TestNotice(t *testing.T) {
 		"It fires when more than 20 % above the week before over 1 hour, for 10 minutes."; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	named := n
+	if named.Measures = "überall"; !strings.HasPrefix(named.Text(), "Überall (type:model) is 1.20 s") {
+		t.Errorf("a name that begins beyond ASCII: %q", named.Text())
+	}
 	n.Attempts = 1
 	n.Tried(Outcome{Status: 500, Error: "answered 500"}, 1000)
 	if n.State != Waiting || n.Due != 11_000 {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Notice is what one channel is told of an alert, and what became of it. It is sent until the receiver takes it, at most MaxAttempts times,
@@ -156,6 +158,6 @@ func (n *Notice) Text() string {
 		}
 	}
 	b.WriteString(" (" + number(float64(n.Reading.Events)) + " events). It fires when " + n.Condition + ".")
-	text := b.String()
-	return strings.ToUpper(text[:1]) + text[1:]
+	first, size := utf8.DecodeRuneInString(b.String())
+	return string(unicode.ToUpper(first)) + b.String()[size:]
 }
