@@ -44,3 +44,25 @@ func TestPostgresMoveToPostgres(t *testing.T) {
 		}
 	}
 }
+
+// putTools stores some events of the same session.
+func putTools(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	p, err := s.EnsureProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := uuid.New()
+	var list []event.Incoming
+	for range n {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: "a", Inputs: []byte(`{"q":"text"}`), Start: float64(time.Now().UnixMilli())}}
+		e.Complete(time.Now())
+		list = append(list, e)
+	}
+	puts(t, s, p.ID)(event.Batch{Events: list})
+}
+
+// TestPostgresMoveEndsLate has a move into a data directory fail in its last step, which gives the database its place, and goes on with it.
+// TestMoveTwiceAtOnce begins a move a second time while the first one is under way, as somebody does whose terminal is gone.
+// TestPostgresUnfinished moves and examines a store that a restore was not done with.
+// TestMoveOfStagedRows moves a store whose server was killed in the middle of a large change of a dataset: the next one must not publish what that has left.

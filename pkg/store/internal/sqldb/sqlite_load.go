@@ -227,10 +227,18 @@ func (l *sqliteLoad) Finish(context.Context) error {
 	return putInPlace(l.path, l.dir)
 }
 
-// refuseDatabase returns an error for a data directory that has a database.
+// refuseDatabase returns an error for a data directory that has a database, or the log of one that was taken away: SQLite would copy the pages of that log
+// into whatever database it finds beside it.
 func refuseDatabase(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, sqliteFile)); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%s has a database already", dir), err)
+	}
+	for _, name := range []string{sqliteFile + "-wal", sqliteFile + "-journal"} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+			continue
+		}
+		return errors.Join(fmt.Errorf("%s has %s, the log of a database that is not there: move it to where that database is", dir, name), err)
 	}
 	return nil
 }
