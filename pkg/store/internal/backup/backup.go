@@ -67,7 +67,7 @@ func Write(ctx context.Context, path, kind string, source sqldb.Dump, o Options)
 	if err != nil {
 		return nil, err
 	}
-	m := Manifest{Name: d.newName(began), Began: began, Program: o.Program, Database: kind, Layout: source.Layout()}
+	m := Manifest{Name: newName(began, names), Began: began, Program: o.Program, Database: kind, Layout: source.Layout()}
 	p := newProgress(o.Progress, "reading, bytes", d.expected(names, m.Layout))
 	for _, t := range m.Tables {
 		rows, err := d.writeTable(ctx, source, t, p)

@@ -277,3 +277,29 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+// TestClockThatWasAhead stores a backup while the clock is behind the time of an earlier one: it is the newest all the same.
+func TestClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first := write(t, dir, textRows(5, 100))
+	for _, suffix := range []string{manifestSuffix, manifestSuffix + sumSuffix} {
+		path := filepath.Join(dir, backupsName, first.Name+suffix)
+		if err := os.Rename(path, filepath.Join(dir, backupsName, "20991231T000000.000Z"+suffix)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := textRows(6, 100)
+	r, err := Write(t.Context(), dir, "memory", dump{&memory{rows: rows}}, Options{Keep: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(r.Removed, r.Name) || len(r.Removed) != 1 {
+		t.Errorf("backup %s was stored, and removed were %q", r.Name, r.Removed)
+	}
+	if got := restore(t, dir, ""); !slices.EqualFunc(got, rows, bytes.Equal) {
+		t.Errorf("the newest backup has %d other rows", len(got))
+	}
+}
+
+// TestBlocksOfOthersAreSynced stores a block that is there already, as one that was interrupted leaves it: its name may not be on disk yet.

@@ -92,15 +92,18 @@ const (
 	nameLayout     = "20060102T150405.000Z"
 )
 
-// newName returns the name of a backup, after all names that there are.
-func (d *directory) newName(now time.Time) string {
-	for {
-		name := now.Format(nameLayout)
-		if _, err := os.Lstat(d.manifest(name)); errors.Is(err, fs.ErrNotExist) {
-			return name
+// newName returns the name of a backup, which stands behind all names that there are: also where the clock was ahead when one of them was given, the
+// newest backup is the last one.
+func newName(now time.Time, names []string) string {
+	for _, name := range slices.Backward(names) {
+		if last, err := time.Parse(nameLayout, name); err == nil {
+			if next := last.Add(time.Millisecond); next.After(now) {
+				now = next
+			}
+			break
 		}
-		now = now.Add(time.Millisecond)
 	}
+	return now.Format(nameLayout)
 }
 
 func (d *directory) manifest(name string) string {
