@@ -303,3 +303,20 @@ func TestClockThatWasAhead(t *testing.T) {
 }
 
 // TestBlocksOfOthersAreSynced stores a block that is there already, as one that was interrupted leaves it: its name may not be on disk yet.
+func TestBlocksOfOthersAreSynced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, textRows(7, 1))
+	d, err := openToWrite(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.unlock()
+	sum, err := d.store(textRows(7, 1)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.added != 0 || !d.touched[filepath.Dir(d.block(sum))] {
+		t.Errorf("%d blocks are new; directories that are put on disk: %v", d.added, d.touched)
+	}
+}

@@ -37,7 +37,7 @@ type directory struct {
 
 	mu         sync.Mutex
 	blocks     map[Sum]struct{} // that are there, or are being written
-	touched    map[string]bool  // directories with new blocks
+	touched    map[string]bool  // directories with blocks of this backup
 	added      int
 	addedBytes int64
 }
@@ -161,15 +161,13 @@ func (d *directory) store(content []byte) (sum Sum, err error) {
 	d.mu.Lock()
 	_, there := d.blocks[sum]
 	d.blocks[sum] = struct{}{}
-	isNew := !there && !d.touched[dir]
+	d.touched[dir] = true // also if it is there: of a backup that was interrupted, its name may not be on disk
 	d.mu.Unlock()
 	if there {
 		return sum, nil
 	}
-	if isNew {
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return sum, err
-		}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return sum, err
 	}
 	packed := d.enc.EncodeAll(content, nil)
 	if err := durable.WriteFile(path, packed); err != nil {
@@ -177,13 +175,12 @@ func (d *directory) store(content []byte) (sum Sum, err error) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.touched[dir] = true
 	d.added++
 	d.addedBytes += int64(len(packed))
 	return sum, nil
 }
 
-// syncBlocks has the names of new blocks put on disk.
+// syncBlocks has the names of blocks put on disk.
 func (d *directory) syncBlocks() error {
 	for dir := range d.touched {
 		if err := durable.SyncDirectory(dir); err != nil {
