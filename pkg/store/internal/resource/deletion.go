@@ -138,6 +138,13 @@ func (s *Store) writeParts(ctx context.Context, projectID int64, d *deletion.Del
 					return err
 				}
 			}
+			held, doc, err := readDeletion(ctx, tx, projectID, d.ID, tx.ForUpdate(""))
+			if err != nil {
+				return err
+			}
+			if held.State != deletion.Preparing { // it was cancelled meanwhile, and must not begin
+				return fault.New(fault.Conflict, "the deletion has ended: %s", held.State)
+			}
 			rows := make([][]any, len(group))
 			for i, part := range group {
 				rows[i] = []any{projectID, d.ID, number + i, part}
@@ -147,10 +154,6 @@ func (s *Store) writeParts(ctx context.Context, projectID int64, d *deletion.Del
 			}
 			if !last {
 				return nil
-			}
-			held, doc, err := readDeletion(ctx, tx, projectID, d.ID, tx.ForUpdate(""))
-			if err != nil {
-				return err
 			}
 			held.State = deletion.Running
 			return s.writeDeletion(ctx, tx, projectID, &held, &doc)
