@@ -1,11 +1,14 @@
 package store_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -66,3 +69,48 @@ func putTools(t *testing.T, s *store.Store, n int) {
 // TestMoveTwiceAtOnce begins a move a second time while the first one is under way, as somebody does whose terminal is gone.
 // TestPostgresUnfinished moves and examines a store that a restore was not done with.
 // TestMoveOfStagedRows moves a store whose server was killed in the middle of a large change of a dataset: the next one must not publish what that has left.
+func TestMoveOfStagedRows(t *testing.T) {
+	t.Parallel()
+	from, to := sqlitePlace{dir: t.TempDir()}, newPostgresPlace(t)
+	s := from.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]dataset.Datapoint, 3)
+	for i := range list {
+		list[i].Complete()
+	}
+	points, err := s.CreateDatapoints(t.Context(), p.ID, list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "set"
+	set, err := s.CreateDataset(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), points[:2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// As resource.datasetChange writes them before its last transaction: the first datapoint goes, and the third comes.
+	from.Exec(t, fmt.Sprintf(`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'staged rows', '%s')`, p.ID, set))
+	from.Exec(t, fmt.Sprintf(`UPDATE dataset_row SET to_version = from_version + 1 WHERE datapoint_id = '%s'`, points[0]))
+	from.Exec(t, fmt.Sprintf(`INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, datapoint_version)
+		SELECT project_id, dataset_id, max(pos) + 1, max(from_version) + 1, '%s', 1 FROM dataset_row`, points[2]))
+	if _, err := store.MoveSQLite(t.Context(), from.dir, to.dsn, store.MoveOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s = to.Open(t, store.Options{})
+	if err := s.RemoveRow(t.Context(), p.ID, set, points[1]); err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Dataset(t.Context(), p.ID, set, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := s.DatapointIDs(t.Context(), p.ID, set, now.Version)
+	if err != nil || !slices.Equal(ids, points[:1]) {
+		t.Errorf("without its second datapoint the dataset has %q, want %q; %v", ids, points[:1], err)
+	}
+}

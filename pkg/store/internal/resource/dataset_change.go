@@ -19,7 +19,7 @@ import (
 // has left. Changes of datasets and of links take turns, so that what one has read holds until its end.
 //
 // Where there are other writers only changes of the same dataset wait for each other: it is one
-// transaction, which holds what it has read.
+// transaction, which holds what it has read. What a store has staged that was moved there is taken back when it is opened.
 
 // stageSlice is how many rows of datasets one transaction writes on SQLite.
 const stageSlice = 1000
@@ -200,7 +200,7 @@ func rollbackSlice(ctx context.Context, tx *events.Commit, project int64, id str
 	var version int64 // 0: the dataset was not made
 	if _, err := sqldb.One(ctx, tx, `SELECT version
 		FROM dataset
-		WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
+		WHERE project_id = $1 AND id = $2`+tx.ForUpdate(""), []any{project, id}, &version); err != nil {
 		return false, err
 	}
 	const key = "project_id, dataset_id, pos, from_version"

@@ -78,8 +78,11 @@ func (s *Store) Load(ctx context.Context) (err error) {
 	if s.orgID, err = s.events.Setting(ctx, "org_id", newPublicID); err != nil {
 		return err
 	}
-	s.workspaceID, err = s.events.Setting(ctx, "workspace_id", newPublicID)
-	return err
+	if s.workspaceID, err = s.events.Setting(ctx, "workspace_id", newPublicID); err != nil || s.db.Exclusive() {
+		return err
+	}
+	// Nobody stages rows of datasets here: those that are there came with a store that was moved, in the middle of a change or after one that broke off.
+	return sqldb.WrapError(s.db, s.rollback(ctx), "take back a change of datasets")
 }
 
 // Start begins what is done in the background until ctx ends; work counts it.
