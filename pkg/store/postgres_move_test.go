@@ -1,14 +1,18 @@
 package store_test
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/diagnosis"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -66,6 +70,60 @@ func putTools(t *testing.T, s *store.Store, n int) {
 }
 
 // TestPostgresMoveEndsLate has a move into a data directory fail in its last step, which gives the database its place, and goes on with it.
+func TestPostgresMoveEndsLate(t *testing.T) {
+	t.Parallel()
+	from, dir := newPostgresPlace(t), t.TempDir()
+	s := from.Open(t, store.Options{})
+	putTools(t, s, 10)
+	var reader *sql.DB
+	defer func() {
+		if reader != nil {
+			_ = reader.Close()
+		}
+	}()
+	_, err := store.MovePostgresToSQLite(t.Context(), from.dsn, dir, store.MoveOptions{Progress: func(what string, _, _ int64) {
+		if what != "switch" {
+			return
+		}
+		// Somebody reads the new database, whose log cannot be copied back for as long.
+		var err error
+		if reader, err = sql.Open("sqlite", "file:"+filepath.Join(dir, "unfinished-move", "spangrove.db")+"?mode=ro"); err != nil {
+			t.Error(err)
+			return
+		}
+		reader.SetMaxOpenConns(1)
+		var n int
+		if _, err := reader.ExecContext(t.Context(), "BEGIN"); err != nil {
+			t.Error(err)
+		}
+		if err := reader.QueryRowContext(t.Context(), "SELECT count(*) FROM event").Scan(&n); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Fatalf("a move whose database is read meanwhile: %v", err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reader = nil
+	r, err := store.MovePostgresToSQLite(t.Context(), from.dsn, dir, store.MoveOptions{})
+	if err != nil || !r.Moved {
+		t.Fatalf("it does not go on: %+v, %v", r, err)
+	}
+	to := sqlitePlace{dir: dir}
+	if n := to.Count(t, "SELECT count(*) FROM event WHERE type <> 4"); n != 10 {
+		t.Errorf("%d events are there, want 10", n)
+	}
+	if n := to.Count(t, "SELECT count(*) FROM sqlite_schema WHERE name GLOB 'spangrove_move*'"); n != 0 {
+		t.Errorf("%d things of the move are left", n)
+	}
+	report, err := to.Doctor(t, store.DoctorOptions{Full: true})
+	if err != nil || report.Worst() == diagnosis.Error {
+		t.Errorf("what the doctor finds: %+v, %v", report, err)
+	}
+}
+
 // TestMoveTwiceAtOnce begins a move a second time while the first one is under way, as somebody does whose terminal is gone.
 // TestPostgresUnfinished moves and examines a store that a restore was not done with.
 // TestMoveOfStagedRows moves a store whose server was killed in the middle of a large change of a dataset: the next one must not publish what that has left.

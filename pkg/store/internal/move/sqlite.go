@@ -378,18 +378,25 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 	return st, err
 }
 
-func (s *SQLite) finish(ctx context.Context, _ []*table) error {
-	if err := execAll(ctx, s, `DROP TABLE `+stateTable); err != nil {
-		return err
-	}
+// finish takes off what the move remembers when the database has its place: if it fails or ends before that, it goes on when it is started again.
+func (s *SQLite) finish(ctx context.Context, _ []*table) (err error) {
 	for _, st := range s.inserts {
 		_ = st.Close()
 	}
 	s.inserts = nil
-	err := s.conn.Close()
+	err = s.conn.Close()
 	s.conn = nil
 	if err != nil {
 		return err
 	}
-	return s.file.Finish(ctx)
+	if err := s.file.Finish(ctx); err != nil {
+		return err
+	}
+	db, err := sqldb.OpenSQLiteBeside(ctx, s.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	_, err = db.ExecContext(ctx, `DROP TABLE `+stateTable)
+	return err
 }
