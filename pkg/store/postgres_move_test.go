@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -125,6 +127,33 @@ func TestPostgresMoveEndsLate(t *testing.T) {
 }
 
 // TestMoveTwiceAtOnce begins a move a second time while the first one is under way, as somebody does whose terminal is gone.
+func TestMoveTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	from, to := sqlitePlace{dir: t.TempDir()}, newPostgresPlace(t)
+	s := from.Open(t, store.Options{})
+	putTools(t, s, 10)
+	tried, waits := false, ""
+	r, err := store.MoveSQLite(t.Context(), from.dir, to.dsn, store.MoveOptions{Progress: func(what string, _, _ int64) {
+		if tried || !strings.HasPrefix(what, "compare: ") {
+			return
+		}
+		tried = true
+		putTools(t, s, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		r, err := store.MoveSQLite(ctx, from.dir, to.dsn, store.MoveOptions{Progress: func(what string, _, _ int64) { waits = what }})
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(waits, "another move") {
+			t.Errorf("a second move at the same time: %+v, %v; it tells %q", r, err, waits)
+		}
+	}})
+	if err != nil || !r.Moved {
+		t.Fatalf("the first move: %+v, %v", r, err)
+	}
+	if n := to.Count(t, "SELECT count(*) FROM event WHERE type <> 4"); n != 13 {
+		t.Errorf("%d events are there, want 13", n)
+	}
+}
+
 // TestPostgresUnfinished moves and examines a store that a restore was not done with.
 // TestMoveOfStagedRows moves a store whose server was killed in the middle of a large change of a dataset: the next one must not publish what that has left.
 func TestMoveOfStagedRows(t *testing.T) {

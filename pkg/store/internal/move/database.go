@@ -47,6 +47,8 @@ type Source interface {
 // Target is the store that is made.
 type Target interface {
 	database
+	// lock takes the store for this move for as long as the connection stands. It reports whether it could.
+	lock(ctx context.Context) (bool, error)
 	// prepare makes the tables, with as few indexes as possible, unless that was done.
 	prepare(ctx context.Context) error
 	// ready makes what rows of some days need, outside of a transaction.

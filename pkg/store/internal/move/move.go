@@ -148,6 +148,9 @@ func (m *mover) begin(ctx context.Context) error {
 	if !slices.Equal(known, applied) {
 		return errors.New("the store was written by another version of spangrove: start this version's server on it first")
 	}
+	if err := m.takeTarget(ctx); err != nil {
+		return err
+	}
 	if err := m.dst.prepare(ctx); err != nil {
 		if moved, e := hasMoved(ctx, m.src); e == nil && moved {
 			err = fmt.Errorf("this store refuses changes, since it has moved: %w", err)
@@ -166,6 +169,25 @@ func (m *mover) begin(ctx context.Context) error {
 	}
 	m.event, m.chunk, m.session, m.unpacked = find(m.tables, eventTable), find(m.tables, chunkTable), find(m.tables, sessionTable), find(m.tables, unpackedTable)
 	return m.agree(ctx)
+}
+
+// lockLook is how often it is looked whether another move into the same store has ended.
+const lockLook = 200 * time.Millisecond
+
+// takeTarget waits until no other move stores into the target: of two at once, one would store older rows over those of the other. One that was killed
+// ends when its last statement has.
+func (m *mover) takeTarget(ctx context.Context) error {
+	for {
+		if mine, err := m.dst.lock(ctx); err != nil || mine {
+			return err
+		}
+		m.o.Progress("wait for another move into this store to end", 0, 0)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lockLook):
+		}
+	}
 }
 
 // agree makes sure that both databases take part in the same move.

@@ -300,6 +300,14 @@ func (p *Postgres) release(ctx context.Context) error {
 	})
 }
 
+// moveLock is the advisory lock, together with a hash of the name of the schema, that a move has on its target.
+const moveLock = 0x6d6f7665
+
+func (p *Postgres) lock(ctx context.Context) (mine bool, err error) {
+	err = p.conn.QueryRow(ctx, fmt.Sprintf(`SELECT pg_try_advisory_lock(%d, hashtext(current_schema()))`, moveLock)).Scan(&mine)
+	return mine, err
+}
+
 func (p *Postgres) prepare(ctx context.Context) error {
 	begun, err := hasTable(ctx, p, stateTable)
 	if err != nil {

@@ -261,6 +261,9 @@ func (s *SQLite) release(ctx context.Context) error {
 	})
 }
 
+// lock has nothing to do: the data directory is this process's.
+func (s *SQLite) lock(context.Context) (bool, error) { return true, nil }
+
 func (s *SQLite) prepare(ctx context.Context) error {
 	begun, err := hasTable(ctx, s, stateTable)
 	if err != nil {
