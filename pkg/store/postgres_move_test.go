@@ -155,6 +155,36 @@ func TestMoveTwiceAtOnce(t *testing.T) {
 }
 
 // TestPostgresUnfinished moves and examines a store that a restore was not done with.
+func TestPostgresUnfinished(t *testing.T) {
+	t.Parallel()
+	from, to := newPostgresPlace(t), newPostgresPlace(t)
+	s := from.Open(t, store.Options{})
+	putTools(t, s, 10)
+	dir := t.TempDir()
+	if _, err := store.BackupPostgres(t.Context(), from.dsn, dir, store.BackupOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := store.RestorePostgres(ctx, dir, "", to.dsn, func(what string, _, _ int64) {
+		if strings.HasPrefix(what, "comparing") {
+			cancel()
+		}
+	}); err == nil {
+		t.Fatal("the restore was not interrupted")
+	}
+	if r, err := store.MovePostgresToSQLite(t.Context(), to.dsn, t.TempDir(), store.MoveOptions{}); err == nil || !strings.Contains(err.Error(), "not finished") {
+		t.Errorf("a move of a store that is not finished: %+v, %v", r, err)
+	}
+	report, err := to.Doctor(t, store.DoctorOptions{Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Worst() != diagnosis.Error || !slices.ContainsFunc(report.Findings, func(f diagnosis.Finding) bool { return strings.Contains(f.Text, "not finished") }) {
+		t.Errorf("what the doctor finds: %+v", report.Findings)
+	}
+}
+
 // TestMoveOfStagedRows moves a store whose server was killed in the middle of a large change of a dataset: the next one must not publish what that has left.
 func TestMoveOfStagedRows(t *testing.T) {
 	t.Parallel()

@@ -141,6 +141,11 @@ func (m *mover) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if unfinished, err := hasTable(ctx, m.src, sqldb.UnfinishedTable); err != nil {
+		return err
+	} else if unfinished {
+		return sqldb.ErrUnfinished
+	}
 	applied, err := migrations(ctx, m.src)
 	if err != nil {
 		return err

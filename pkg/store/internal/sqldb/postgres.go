@@ -221,7 +221,7 @@ func (d *Postgres) prepare(ctx context.Context, log *zap.Logger) error {
 		return fmt.Errorf("PostgreSQL %d.%d is too old: version 15 or later is needed", version/10000, version%10000)
 	}
 	if unfinished {
-		return errUnfinished
+		return ErrUnfinished
 	}
 	var db *sql.DB
 	if d.pooled {

@@ -59,7 +59,7 @@ func dumpPostgres(ctx context.Context, dsn string, loading bool) (_ Dump, err er
 	case !there:
 		return nil, errNoStore
 	case unfinished && !loading:
-		return nil, errUnfinished
+		return nil, ErrUnfinished
 	}
 	for _, read := range []func(context.Context) error{d.readMigrations, d.readPartitions, d.readTables, d.readSequences} {
 		if err := read(ctx); err != nil {

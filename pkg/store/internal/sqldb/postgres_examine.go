@@ -54,11 +54,13 @@ func OpenPostgresReadOnly(ctx context.Context, dsn string) (*Postgres, error) {
 
 // Schema looks at which migrations were applied.
 func (d *Postgres) Schema(ctx context.Context) (x SchemaState, err error) {
-	there := false
-	if _, err := One(ctx, d, `SELECT to_regclass('goose_db_version') IS NOT NULL`, nil, &there); err != nil {
+	there, unfinished := false, false
+	if _, err := One(ctx, d, `SELECT to_regclass('goose_db_version') IS NOT NULL, to_regclass('`+UnfinishedTable+`') IS NOT NULL`, nil, &there, &unfinished); err != nil {
 		return x, err
 	}
-	return schemaState(ctx, d, "postgres", there)
+	x, err = schemaState(ctx, d, "postgres", there)
+	x.Unfinished = unfinished
+	return x, err
 }
 
 // Checks returns those of the server and the database itself.

@@ -15,7 +15,8 @@ import (
 // UnfinishedTable stands in a schema while a store is copied into it.
 const UnfinishedTable = "spangrove_unfinished_copy"
 
-var errUnfinished = errors.New("a copy or a restored backup in this database is not finished: drop the database or schema, and make it anew")
+// ErrUnfinished is the error of a store with UnfinishedTable.
+var ErrUnfinished = errors.New("a copy or a restored backup in this database is not finished: drop the database or schema, and make it anew")
 
 // postgresLoad fills an empty database or schema.
 type postgresLoad struct {
@@ -46,7 +47,7 @@ func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
 	}
 	switch {
 	case unfinished:
-		return nil, errUnfinished
+		return nil, ErrUnfinished
 	case tables > 0:
 		return nil, fmt.Errorf("the copy must be an empty database or schema; it has %d tables", tables)
 	}

@@ -19,10 +19,14 @@ type SchemaState struct {
 	Latest  int64   // the latest one that this program has
 	Missing []int64 // migrations of this program that were not applied
 	Unknown []int64 // that were applied, and this program does not have
+	// Unfinished is set while the store is copied, restored or moved into the database.
+	Unfinished bool
 }
 
 // Current reports whether the database has this program's schema.
-func (s *SchemaState) Current() bool { return s.Version > 0 && len(s.Missing)+len(s.Unknown) == 0 }
+func (s *SchemaState) Current() bool {
+	return s.Version > 0 && len(s.Missing)+len(s.Unknown) == 0 && !s.Unfinished
+}
 
 // schemaState looks at the migrations that were applied. hasTable tells whether the database has the table that lists them.
 func schemaState(ctx context.Context, c Conn, folder string, hasTable bool) (x SchemaState, err error) {
@@ -62,6 +66,9 @@ func schemaState(ctx context.Context, c Conn, folder string, hasTable bool) (x S
 func (s *SchemaState) Finding() diagnosis.Finding {
 	f := diagnosis.Finding{Check: "schema", Severity: diagnosis.Error}
 	switch {
+	case s.Unfinished:
+		f.Text = "a copy, a restored backup or a move into this database is not finished: no server opens it"
+		f.Advice = "wait for it, or start a move again; else drop the database or schema, and make it anew. What lies in the tables was not looked at"
 	case s.Version == 0:
 		f.Text = "there is no store in this database"
 		f.Advice = "check that this is the right directory or connection string, with its database and schema"
