@@ -22,7 +22,7 @@ func OpenSQLiteBeside(ctx context.Context, dir string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("there is no store in %s: %w", dir, err)
 	}
-	return openSQLiteFile(ctx, path, "synchronous(NORMAL)", fmt.Sprintf("busy_timeout(%d)", 2*busyMillis), "cache_size(-32768)")
+	return openSQLiteFile(ctx, path, "synchronous(FULL)", fmt.Sprintf("busy_timeout(%d)", 2*busyMillis), "cache_size(-32768)")
 }
 
 func openSQLiteFile(ctx context.Context, path string, pragmas ...string) (*sql.DB, error) {
