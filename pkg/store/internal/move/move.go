@@ -68,6 +68,8 @@ const (
 	idleRounds  = 10      // that may pass without fewer being left than ever before
 	chunkGroup  = 16      // chunks that are read together
 	chunkBytes  = 8 << 20 // of chunks in memory, but for those of one group
+	insertBytes = 8 << 20 // of rows of other tables in memory, and one row
+	valueBytes  = 32      // that a value takes in addition to its content, about
 	rememberMax = 100_000 // ids of chunks that were just stored
 )
 
@@ -270,30 +272,64 @@ func (m *mover) copyTable(ctx context.Context, t *table) error {
 		return err
 	}
 	for done := int64(0); text != copied; {
-		rows, err := rowsOf(func(f func([]any) error) error { return page(ctx, m.src, t, after, pageRows, f) })
-		if err != nil {
-			return err
-		}
-		text = copied
-		if len(rows) == pageRows {
-			after = t.keyOf(rows[len(rows)-1])
-			if text, err = keyToState(after); err != nil {
+		err := m.dst.change(ctx, func() error {
+			n, last, err := m.insertAll(ctx, t, func(f func([]any) error) error { return page(ctx, m.src, t, after, pageRows, f) })
+			if err != nil {
 				return err
 			}
-		}
-		err = m.dst.change(ctx, func() error {
-			if err := m.dst.insert(ctx, t, rows); err != nil {
-				return err
+			text = copied
+			if n == pageRows {
+				after = t.keyOf(last)
+				if text, err = keyToState(after); err != nil {
+					return err
+				}
 			}
+			done += int64(n)
 			return writeState(ctx, m.dst, stateCopied+t.name, text)
 		})
 		if err != nil {
 			return err
 		}
-		done += int64(len(rows))
 		m.o.Progress("copy "+t.name, done, 0)
 	}
 	return nil
+}
+
+// insertAll stores what a read gives, some rows at a time: a page of documents may be larger than memory. It returns how many there were, and the last one.
+func (m *mover) insertAll(ctx context.Context, t *table, read func(f func(row []any) error) error) (n int, last []any, err error) {
+	var rows [][]any
+	size := 0
+	flush := func() error {
+		err := m.dst.insert(ctx, t, rows)
+		rows, size = nil, 0
+		return err
+	}
+	err = read(func(row []any) error {
+		n, last = n+1, row
+		rows, size = append(rows, row), size+sizeOf(row)
+		if size > insertBytes {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	return n, last, err
+}
+
+// sizeOf returns about how many bytes a row takes.
+func sizeOf(row []any) int {
+	n := valueBytes * len(row)
+	for _, v := range row {
+		switch v := v.(type) {
+		case string:
+			n += len(v)
+		case []byte:
+			n += len(v)
+		}
+	}
+	return n
 }
 
 // copyEvents copies events in the order in which they came, each page with its payloads.
@@ -373,14 +409,16 @@ func (m *mover) putEvents(ctx context.Context, rows [][]any) error {
 
 // put stores the rows of some keys that the source has, events with what belongs to them.
 func (m *mover) put(ctx context.Context, t *table, keys [][]any) error {
-	rows, err := rowsOf(func(f func([]any) error) error { return m.src.byKeys(ctx, t, keys, f) })
-	if err != nil {
-		return err
-	}
+	read := func(f func(row []any) error) error { return m.src.byKeys(ctx, t, keys, f) }
 	if t == m.event {
+		rows, err := rowsOf(read)
+		if err != nil {
+			return err
+		}
 		return m.putEvents(ctx, rows)
 	}
-	return m.dst.insert(ctx, t, rows)
+	_, _, err := m.insertAll(ctx, t, read)
+	return err
 }
 
 // putChunks stores chunks of payloads, by id with the day of their events, and the packs in which they are. sent has those that are left out, nil if
@@ -779,21 +817,7 @@ func (m *mover) last(ctx context.Context) error {
 		if err := m.dst.exec(ctx, `DELETE FROM `+unpackedTable); err != nil {
 			return err
 		}
-		var rows [][]any
-		flush := func() error {
-			err := m.dst.insert(ctx, m.unpacked, rows)
-			rows = nil
-			return err
-		}
-		err := all(ctx, m.src, m.unpacked, func(row []any) error {
-			if rows = append(rows, row); len(rows) == pageRows {
-				return flush()
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return flush()
+		_, _, err := m.insertAll(ctx, m.unpacked, func(f func(row []any) error) error { return all(ctx, m.src, m.unpacked, f) })
+		return err
 	})
 }
