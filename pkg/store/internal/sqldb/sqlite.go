@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -38,6 +39,7 @@ type SQLite struct {
 	wal    string    // path of the write-ahead log
 	dir    string    // of the data
 	log    *zap.Logger
+	asIs   fs.FileInfo // of a database that is read as one that nobody changes; else nil
 
 	synchronous string
 	dsn         func(busyMillis int, pragmas ...string) string

@@ -57,7 +57,7 @@ func CopySQLite(ctx context.Context, from, to string, progress func(done, total 
 	if err := enoughSpace(ctx, to, pages*pageSize); err != nil {
 		return err
 	}
-	return conn.Raw(func(driver any) error {
+	err = conn.Raw(func(driver any) error {
 		b, err := driver.(interface { //nolint:errcheck // the driver of this package
 			NewBackup(uri string) (*sqlite.Backup, error)
 		}).NewBackup("file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=synchronous(off)")
@@ -74,6 +74,10 @@ func CopySQLite(ctx context.Context, from, to string, progress func(done, total 
 		}
 		return errors.Join(err, b.Finish())
 	})
+	if err == nil {
+		err = source.unchanged()
+	}
+	return err
 }
 
 // enoughSpace refuses to fill a disk with a copy of so many bytes, to which a migration may add some.

@@ -178,5 +178,8 @@ func (d *sqliteDump) Copy(ctx context.Context, t Table, w io.Writer) (rows int64
 		_, err := w.Write(row)
 		return err
 	})
+	if err == nil {
+		err = d.db.unchanged()
+	}
 	return rows, err
 }

@@ -26,7 +26,8 @@ func OpenSQLiteReadOnly(ctx context.Context, dir string) (*SQLite, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s holds no database: there is no file %s", dir, sqliteFile)
 		}
@@ -36,12 +37,26 @@ func OpenSQLiteReadOnly(ctx context.Context, dir string) (*SQLite, error) {
 	if err != nil && d.Unavailable(err) && emptyLog(path) {
 		_ = d.Close(ctx)
 		d, err = openReadOnly(ctx, path, true)
+		d.asIs = info
 	}
 	if err != nil {
 		_ = d.Close(ctx)
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return d, nil
+}
+
+// unchanged returns an error if the file has changed of a database that is read as one that nobody changes: a server has begun to use it, and what was
+// read may be of two moments.
+func (d *SQLite) unchanged() error {
+	if d.asIs == nil {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(d.dir, sqliteFile))
+	if err == nil && (info.Size() != d.asIs.Size() || !info.ModTime().Equal(d.asIs.ModTime())) {
+		err = fmt.Errorf("%s has changed while it was read: do it again beside the server that runs by now", filepath.Join(d.dir, sqliteFile))
+	}
+	return err
 }
 
 // emptyLog reports whether nothing waits in the database's log.
