@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,8 @@ segments and their index of words, missing indexes and triggers; it gives leases
 too late, and deletes rows of indexes that belong to nothing. It changes no event and no payload.
 A data directory must not be in use by a server then.
 
-The exit status is 0 if nothing is wrong, also with warnings, and 1 if there are errors.
+The exit status is 0 if nothing is wrong, also with warnings, and 1 if there are errors or something
+could not be mended.
 
 Examples:
   spangrove doctor
@@ -83,10 +85,15 @@ func (d *doctorRun) run(cmd *cobra.Command) error {
 		}
 		return store.DoctorSQLite(ctx, data, d.o)
 	}, func(w io.Writer, r *diagnosis.Report) error { return printReport(w, r, d.o.Mend) })
-	if err == nil && report.Worst() == diagnosis.Error {
-		err = &cli.Failure{Line: "doctor: there are errors", Exit: cli.ExitFailed}
+	switch {
+	case err != nil:
+		return err
+	case report.Worst() == diagnosis.Error:
+		return &cli.Failure{Line: "doctor: there are errors", Exit: cli.ExitFailed}
+	case slices.ContainsFunc(report.Mended, func(m diagnosis.Mended) bool { return m.Error != "" }):
+		return &cli.Failure{Line: "doctor: not all could be mended", Exit: cli.ExitFailed}
 	}
-	return err
+	return nil
 }
 
 // secret returns the server's secret; nil if there is none.
