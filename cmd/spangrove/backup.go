@@ -84,7 +84,7 @@ func newVerify() *cobra.Command {
 		Long: `Reads every block of a directory of backups once, and holds it against its checksum. Names of
 backups that are printed are those that restore --at takes.
 
-The exit status is 0 if all backups are whole, and 1 if some are not.
+The exit status is 0 if all backups are whole, and 1 if some are not or there is none.
 
 Example:
   spangrove verify /mnt/backups/grove`,
@@ -93,10 +93,15 @@ Example:
 			v, err := storeCommand(cmd, asJSON, func(ctx context.Context, progress diagnosis.Progress) (*store.VerifiedBackups, error) {
 				return store.VerifyBackups(ctx, args[0], progress)
 			}, printVerified)
-			if err == nil && v.Damaged() > 0 {
-				err = &cli.Failure{Line: fmt.Sprintf("verify: %d of %d backups are damaged", v.Damaged(), len(v.Backups)), Exit: cli.ExitFailed}
+			switch {
+			case err != nil:
+				return err
+			case len(v.Backups) == 0:
+				return &cli.Failure{Line: "verify: " + args[0] + " has no backup yet", Exit: cli.ExitFailed}
+			case v.Damaged() > 0:
+				return &cli.Failure{Line: fmt.Sprintf("verify: %d of %d backups are damaged", v.Damaged(), len(v.Backups)), Exit: cli.ExitFailed}
 			}
-			return err
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
