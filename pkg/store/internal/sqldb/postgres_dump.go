@@ -204,7 +204,8 @@ func (d *postgresDump) readPartitions(ctx context.Context) error {
 	return err
 }
 
-// readTables lists the tables with the columns that are written.
+// readTables lists the tables with the columns that are written. pg_partition_tree locks the partitions until the transaction ends (ACCESS SHARE), so that no
+// server drops one that is empty by then, and whose rows the snapshot has.
 func (d *postgresDump) readTables(ctx context.Context) error {
 	rows, err := d.conn.Query(ctx, `SELECT c.relname, CASE c.relkind
 			WHEN 'p' THEN (SELECT coalesce(sum(pg_table_size(relid)), 0)::bigint FROM pg_partition_tree(c.oid) WHERE isleaf)
