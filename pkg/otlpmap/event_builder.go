@@ -11,7 +11,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
-	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
+	"github.com/spangrove/spangrove/pkg/pyliteral"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 

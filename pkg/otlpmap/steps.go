@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
-	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
+	"github.com/spangrove/spangrove/pkg/pyliteral"
 )
 
 // What LangChain's and LangGraph's steps are given and give back: states with messages, commands,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/pyliteral"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -19,9 +20,10 @@ const maxIndex = 10_000
 //	projections=a  projections=a,b  projections=a&projections=b  projections[]=a  projections[0]=a
 //	projections=["a","b"]
 //	filters[0][field]=a&filters[0][operator]=is  filters=[{...}]  filters[]={...}
-//	dateRange=24h  dateRange[$gte]=1&dateRange[$lte]=2  dateRange={"$gte":1}  dateRange={'$gte': 1}
+//	dateRange=24h  dateRange[$gte]=1&dateRange[$lte]=2  dateRange={"$gte":1}
 //
-// The last form, Python's own spelling, is read for dateRange only. Numbers and booleans stay
+// Objects and arrays may be in Python's own spelling, {'$gte': 1}, in place of JSON: the Python client writes so
+// whatever dictionaries it is handed. Numbers and booleans stay
 // strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
 // Errors are fault.Invalid naming the parameter.
 func QueryObject(rawQuery string) (json.RawMessage, error) {
@@ -207,8 +209,7 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 	return joinElements(list), nil
 }
 
-// rangeParam reads a date range: an object member by member (dateRange[$gte]=1), as JSON or as Python writes a
-// dictionary, or any other text. What a text means is for the reader of ranges to say.
+// rangeParam reads a date range: an object member by member (dateRange[$gte]=1) or as one text, or any other text. What a text means is for the reader of ranges to say.
 func rangeParam(ps []param) (json.RawMessage, error) {
 	if len(ps[0].path) == 0 {
 		if len(ps) > 1 {
@@ -219,9 +220,6 @@ func rangeParam(ps []param) (json.RawMessage, error) {
 		case err == nil && (kind == '{' || kind == '"'):
 			return raw, nil
 		case kind == '{':
-			if raw, ok := pythonDict(ps[0].text); ok {
-				return raw, nil
-			}
 			return nil, fault.InvalidField(short(ps[0].key), "is neither JSON nor a range such as 7d")
 		}
 		return rawjson.AppendString(nil, ps[0].text), nil
@@ -241,11 +239,17 @@ func rangeParam(ps []param) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// jsonText returns a parameter whose text is JSON.
+// jsonText returns a parameter whose text is JSON, or a dict or list as Python writes it.
 func jsonText(p param) (json.RawMessage, error) {
 	raw, _, err := rawjson.Clean([]byte(p.text))
-	if err != nil {
-		return nil, fault.InvalidField(short(p.key), "%v", err)
+	if err == nil {
+		return raw, nil
 	}
-	return raw, nil
+	if literal, ok := pyliteral.JSON(p.text); ok {
+		// What Clean refuses, such as a number out of range, is no value here either.
+		if raw, _, err := rawjson.Clean(literal); err == nil {
+			return raw, nil
+		}
+	}
+	return nil, fault.InvalidField(short(p.key), "%v", err)
 }

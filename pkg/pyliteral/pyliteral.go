@@ -1,5 +1,5 @@
-// Package pyliteral reads Python literals as JSON: some Python SDKs write nested values with str() instead
-// of as JSON, {'a': None, 'b': (1, 2)}.
+// Package pyliteral reads Python literals as JSON: some Python programs write nested values with str() instead
+// of as JSON, {'a': None, 'b': (1, 2)}, in attributes of spans and in query strings.
 package pyliteral
 
 import (
