@@ -209,7 +209,7 @@ type MetricComparison struct {
 type ScoreQuery struct {
 	Filters   []Filter
 	DateRange DateRange
-	Page      // at most 1000 a page
+	Page      // at most 1000 a page; the zero value is all of them
 }
 
 // RunScores are the metrics of an event of a run.
@@ -322,7 +322,7 @@ func (s *RunService) Result(ctx context.Context, id string, how RunRead) (*RunRe
 	)
 }
 
-// Scores reads a page of the events of a run that have metrics.
+// Scores reads the events of a run that have metrics, a page of them if the query has one.
 func (s *RunService) Scores(ctx context.Context, id string, q ScoreQuery) (*List[RunScores], error) {
 	v := q.query(url.Values{})
 	setFilters(v, "filters", q.Filters)

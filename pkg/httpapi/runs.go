@@ -199,9 +199,7 @@ func (s *Server) runMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	n := len(scores.Events)
-	from := min((in.Pairs.Page-1)*in.Pairs.Limit, n)
-	return c.answer(wire.AppendRunMetrics(nil, scores, from, min(from+in.Pairs.Limit, n)))
+	return c.stream(func(out *wire.Stream) error { return wire.WriteRunMetrics(out, scores, &in) })
 }
 
 func (s *Server) compareRuns(c *call) error {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strconv"
@@ -170,7 +171,11 @@ func BenchmarkRun(b *testing.B) {
 	b.Run("metrics", func(b *testing.B) {
 		median(b, func() {
 			_, scores := read(fresh.ID)
-			wire.AppendRunMetrics(nil, scores, 0, len(scores.Events))
+			out := wire.NewStream(httptest.NewRecorder())
+			defer out.Discard()
+			if err := wire.WriteRunMetrics(out, scores, &wire.RunRead{Whole: true}); err != nil {
+				b.Fatal(err)
+			}
 		})
 	})
 	b.Run("compare", func(b *testing.B) {

@@ -134,6 +134,8 @@ type RunRead struct {
 	Aggregate run.Aggregate
 	Search    query.Search // filters and date range
 	Pairs     run.PairQuery
+	// Whole says that neither a limit nor a page is asked for. Clients know none of a run's scores, and get all of them.
+	Whole bool
 	// RunIDs are those of a comparison of events whose path does not name them, as they are stored.
 	RunIDs [2]string
 }
@@ -181,6 +183,7 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 	}
 	r.Pairs.EventName, r.Pairs.EventType = texts.EventName, texts.EventType
 	r.RunIDs = [2]string{run.FoldID(texts.RunID1), run.FoldID(texts.RunID2)}
+	r.Whole = rawjson.Null(rawjson.Get(object, "limit")) && rawjson.Null(rawjson.Get(object, "page"))
 	r.Pairs.Limit, r.Pairs.Page, err = params.Page(query.SearchPages)
 	return r, err
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -163,11 +164,19 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison, dialect Dialect
 	return append(dst, b.Bytes()...)
 }
 
-// AppendRunMetrics appends a page of a run's events with metrics: {"events", "totalEvents"}. The page are the events from
-// from up to to, which must be within the list.
-func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
-	var b rawjson.Builder
-	b.Raw("events", arrayOf(s.Events[from:to], func(dst []byte, e *run.Scored) []byte {
+// WriteRunMetrics streams a run's events with metrics, a page of them or all: {"events", "totalEvents"}.
+func WriteRunMetrics(out *Stream, s *run.Scores, in *RunRead) error {
+	events := s.Events
+	if !in.Whole {
+		from := min((in.Pairs.Page-1)*in.Pairs.Limit, len(events))
+		events = events[from:min(from+in.Pairs.Limit, len(events))]
+	}
+	out.text(`{"events":[`)
+	for i := range events {
+		if i > 0 {
+			out.text(",")
+		}
+		e := &events[i]
 		var b, meta rawjson.Builder
 		addKind(&b, e.Kind)
 		b.String("session_id", e.Session.String())
@@ -176,10 +185,15 @@ func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
 		}
 		addObject(&b, "metadata", meta.Bytes())
 		addObject(&b, "metrics", e.Values())
-		return append(dst, b.Bytes()...)
-	}))
-	b.Int("totalEvents", int64(len(s.Events)))
-	return append(dst, b.Bytes()...)
+		out.buf = append(out.buf, b.Bytes()...)
+		if err := out.flushFull(); err != nil {
+			return err
+		}
+	}
+	out.text(`],"totalEvents":`)
+	out.buf = strconv.AppendInt(out.buf, int64(len(s.Events)), 10)
+	out.text("}")
+	return out.flushFull()
 }
 
 // addKind adds the name and type of the events that are meant.
