@@ -4,6 +4,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -180,6 +181,16 @@ func (r *Run) checkRanges() error {
 	return nil
 }
 
+// Dataset returns the id of the dataset that the run is over, "" for none. Of data that only a client has, the Python client
+// writes the id into the metadata.
+func (r *Run) Dataset() string {
+	offline, _ := rawjson.Text(rawjson.Get(r.Metadata, "offline_dataset_id"))
+	if len(offline) > MaxName {
+		offline = ""
+	}
+	return cmp.Or(r.DatasetID, offline)
+}
+
 // Ranges returns the run's own passing ranges, by metric.
 func (r *Run) Ranges() map[string]Range {
 	ranges := map[string]Range{}
@@ -236,7 +247,7 @@ func (r *Run) Sessions() []uuid.UUID {
 
 // Query asks for a page of runs.
 type Query struct {
-	DatasetID   string
+	DatasetID   string // as Run.Dataset has it
 	Name        string // a part of it
 	Status      string
 	IDs         []string // only these; nil: all

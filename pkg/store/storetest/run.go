@@ -20,6 +20,7 @@ import (
 var runTests = []test{
 	{"Run/create, again, change, delete", runLife},
 	{"Run/list", runList},
+	{"Run/over data that only a client has", runOffline},
 	{"Run/which sessions belong", runJoin},
 	{"Run/scores", runScores},
 	{"Run/events that name the datapoint", runNames},
@@ -128,6 +129,30 @@ func runList(e *env) {
 		if diff := cmp.Diff(want, got); diff != "" || total != tt.total || all != 3 {
 			e.Errorf("%d: total %d of %d (-want +got):\n%s", i, total, all, diff)
 		}
+	}
+}
+
+// The Python client writes the id of data that only it has into the metadata of a run.
+func runOffline(e *env) {
+	offline := raw(`{"offline_dataset_id":"EXT-1"}`)
+	created := e.createRun(run.Update{Name: pointer("a"), Metadata: offline})
+	updated := e.createRun(run.Update{Name: pointer("b")})
+	_, err := e.s.UpdateRun(e.ctx, e.project, run.Update{ID: updated.ID, Metadata: offline})
+	e.ok(err)
+	other := e.createRun(run.Update{Name: pointer("c"), DatasetID: pointer("EXT-2"), Metadata: offline})
+	for dataset, want := range map[string][]string{"EXT-1": {created.ID, updated.ID}, "EXT-2": {other.ID}} {
+		list, total, _, err := e.s.FindRuns(e.ctx, e.project, run.Query{DatasetID: dataset, SortBy: "name", Ascending: true, Limit: 10, Page: 1})
+		e.ok(err)
+		var got []string
+		for _, r := range list {
+			got = append(got, r.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || total != len(want) {
+			e.Errorf("over %s: total %d (-want +got):\n%s", dataset, total, diff)
+		}
+	}
+	if got, err := e.s.Run(e.ctx, e.project, created.ID); err != nil || got.DatasetID != "" {
+		e.Errorf("read back with the dataset %q: %v", got.DatasetID, err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 			d = Document{ID: r.ID, Version: 1, Created: r.Created, Doc: r.Doc()}
 			// Another server may have created it since the look, by the same request sent to it as well. Insert has waited for its
 			// commit, so the next look finds the run, unless it was deleted as quickly.
-			if err = runs.Insert(ctx, tx, projectID, d, r.Name, r.Status, r.DatasetID); fault.Of(err) != fault.Conflict {
+			if err = runs.Insert(ctx, tx, projectID, d, r.Name, r.Status, r.Dataset()); fault.Of(err) != fault.Conflict {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ func (s *Store) changeRun(ctx context.Context, tx *events.Commit, projectID int6
 		}
 	}
 	d.Doc = r.Doc()
-	err := runs.Update(ctx, tx, projectID, &d, s.options.Now(), r.Name, r.Status, r.DatasetID)
+	err := runs.Update(ctx, tx, projectID, &d, s.options.Now(), r.Name, r.Status, r.Dataset())
 	r.Updated = d.Updated
 	return r, err
 }

@@ -91,8 +91,8 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 		r.ID = run.FoldID(q.RunID)
 	case err != nil:
 		return err
-	case r.DatasetID != "":
-		c.Datasets = append(c.Datasets, r.DatasetID)
+	case r.Dataset() != "":
+		c.Datasets = append(c.Datasets, r.Dataset())
 	}
 	known := map[run.Kind]bool{}
 	kind := func(k event.Key) run.Kind { return run.Kind{Name: k.Name, Type: string(k.Type)} }
