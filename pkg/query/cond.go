@@ -162,19 +162,14 @@ func newCond(f Filter) (cond, error) {
 
 // setField resolves a dotted field: its first part is a field of events, the rest a path into it.
 func (c *cond) setField(field string) error {
-	name, rest, dotted := splitField(field)
-	r, ok := roots[name]
-	switch {
-	case field == "":
+	if field == "" {
 		return fault.InvalidField("field", "is required")
-	case len(field) > MaxFieldBytes:
-		return fault.InvalidField("field", "must be at most %d bytes", MaxFieldBytes)
-	case !ok:
-		return fault.InvalidField("field", "unknown event field %.100q", name)
-	case dotted && !r.hasPaths():
-		return fault.InvalidField("field", "%s has no fields inside", name)
 	}
-	c.name, c.root = name, r
+	if err := CheckPath(field); err != nil {
+		return fault.In("field", err)
+	}
+	name, rest, dotted := splitField(field)
+	c.name, c.root = name, roots[name]
 	if dotted {
 		c.path = strings.Split(rest, ".")
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -100,6 +101,22 @@ func plainPath(path []string) bool {
 		}
 	}
 	return indexes <= maxAlternatives
+}
+
+// CheckPath refuses a dotted path at which no event has anything: it begins with a field of events, and goes on only below one
+// that holds JSON. Errors are fault.Invalid, without a field.
+func CheckPath(path string) error {
+	name, _, dotted := splitField(path)
+	r, ok := roots[name]
+	switch {
+	case len(path) > MaxFieldBytes:
+		return fault.New(fault.Invalid, "must be at most %d bytes", MaxFieldBytes)
+	case !ok:
+		return fault.New(fault.Invalid, "unknown event field %.100q", name)
+	case dotted && !r.hasPaths():
+		return fault.New(fault.Invalid, "%s has no fields inside", name)
+	}
+	return nil
 }
 
 // IsField reports whether an event has a top-level field of that name.

@@ -35,17 +35,10 @@ func ParseProjection(names []string) (Projection, error) {
 	}
 	p := Projection{fields: map[string]part{"event_id": {whole: true}}}
 	for i, full := range names {
-		name, rest, dotted := splitField(full)
-		r, ok := roots[name]
-		at := fmt.Sprintf("projections[%d]", i)
-		switch {
-		case len(full) > MaxFieldBytes:
-			return Projection{}, fault.InvalidField(at, "must be at most %d bytes", MaxFieldBytes)
-		case !ok:
-			return Projection{}, fault.InvalidField(at, "unknown event field %.100q", name)
-		case dotted && !r.hasPaths():
-			return Projection{}, fault.InvalidField(at, "%s has no fields inside", name)
+		if err := CheckPath(full); err != nil {
+			return Projection{}, fault.In(fmt.Sprintf("projections[%d]", i), err)
 		}
+		name, rest, dotted := splitField(full)
 		f := p.fields[name]
 		if dotted {
 			f.paths = append(f.paths, strings.Split(rest, "."))

@@ -126,12 +126,7 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 		case "selectAll":
 			b.All, err = readBool(raw)
 		case "mapping":
-			if raw, err = readObject(raw); err == nil {
-				b.Mapping, err = decodeMapping(raw)
-			}
-			if err == nil {
-				err = b.Mapping.CheckPaths()
-			}
+			b.Mapping, err = decodeEventMapping(raw)
 		case "dataset_id":
 			var id string
 			if id, err = readText(raw); err == nil && id != "" {

@@ -6,6 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -58,7 +59,7 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 				err = wrong("an array of objects", raw)
 			}
 		case "mapping":
-			mapping, err = readObject(raw)
+			mapping = raw
 		}
 		return err
 	})
@@ -97,8 +98,13 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 // maxMapped bounds the entries of one part of a mapping.
 const maxMapped = 1000
 
-// decodeMapping reads which columns of rows go to which part of a datapoint.
+// decodeMapping reads which columns of rows go to which part of a datapoint. A part that is unknown is refused: what it names would
+// silently go elsewhere.
 func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
+	if object, err = readObject(object); err != nil {
+		return m, err
+	}
+	var older []string // the name of older clients, some of which send both
 	err = eachOf(object, func(key string, raw []byte) (err error) {
 		switch key {
 		case "inputs":
@@ -107,10 +113,38 @@ func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
 			m.History, err = readTexts(raw, maxMapped)
 		case "ground_truth":
 			m.GroundTruth, err = readTexts(raw, maxMapped)
+		case "groundTruth":
+			older, err = readTexts(raw, maxMapped)
+		default:
+			err = notKnown("part", key, []string{"inputs", "history", "ground_truth"})
 		}
 		return err
 	})
+	if len(m.GroundTruth) == 0 {
+		m.GroundTruth = older
+	}
 	return m, err
+}
+
+// decodeEventMapping reads which parts of events go to which part of a datapoint.
+func decodeEventMapping(object json.RawMessage) (m dataset.Mapping, err error) {
+	if m, err = decodeMapping(object); err != nil {
+		return m, err
+	}
+	if err := m.CheckPaths(); err != nil {
+		return m, err
+	}
+	for _, part := range []struct {
+		name  string
+		paths []string
+	}{{"inputs", m.Inputs}, {"history", m.History}, {"ground_truth", m.GroundTruth}} {
+		for i, path := range part.paths {
+			if err := query.CheckPath(path); err != nil {
+				return m, fault.In(indexed(part.name, i), err)
+			}
+		}
+	}
+	return m, nil
 }
 
 // BeginDataset appends a dataset with n datapoints as answers show it, but for what follows the ids of its

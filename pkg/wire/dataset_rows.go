@@ -286,13 +286,7 @@ func DecodeDatasetSearch(body []byte, now time.Time) (in DatasetSearch, err erro
 			}
 			return err
 		case "mapping":
-			object, err := readObject(raw)
-			if err == nil {
-				in.Mapping, err = decodeMapping(object)
-			}
-			if err == nil {
-				err = in.Mapping.CheckPaths()
-			}
+			in.Mapping, err = decodeEventMapping(raw)
 			return err
 		case "dataset_id", "name", "dry":
 			return in.read(key, raw)
