@@ -35,7 +35,7 @@ func (s *Server) createDatapointBatch(c *call) error {
 	ids := []string{}
 	if len(making.list) > 0 {
 		if ids, err = s.Store.CreateDatapoints(c.ctx(), c.project.ID, making.list); err != nil {
-			return err
+			return missing("dataset_id", err)
 		}
 	}
 	return c.insertedAll("insertedIds", ids)

@@ -114,7 +114,7 @@ func (s *Server) createDatapoint(c *call) error {
 	}
 	ids, err := s.Store.CreateDatapoints(c.ctx(), c.project.ID, []dataset.Datapoint{d})
 	if err != nil {
-		return err
+		return missing("linked_datasets", err)
 	}
 	return c.json(inserted(func(b *rawjson.Builder) {
 		b.String("insertedId", ids[0])

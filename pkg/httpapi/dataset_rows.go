@@ -315,11 +315,11 @@ func (s *Server) storeIn(c *call, to *wire.DatasetTarget, list []dataset.Datapoi
 		_, err = s.Store.CreateDatapoints(c.ctx(), c.project.ID, list)
 	}
 	if err != nil {
-		return err
+		return missing("dataset_id", err)
 	}
 	d, err := s.Store.Dataset(c.ctx(), c.project.ID, id, 0)
 	if err != nil {
-		return err
+		return missing("dataset_id", err)
 	}
 	var b rawjson.Builder
 	b.String("dataset_id", id)
@@ -340,7 +340,7 @@ func (s *Server) createDatasetFromSearch(c *call) error {
 	}
 	if in.ID != "" {
 		if _, err := s.Store.Dataset(c.ctx(), c.project.ID, in.ID, 0); err != nil {
-			return err
+			return missing("dataset_id", err)
 		}
 	}
 	making := pointMaker{c: c, batch: &wire.DatapointBatch{Mapping: in.Mapping}, most: dataset.MaxRows, field: "events"}

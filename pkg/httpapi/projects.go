@@ -112,7 +112,7 @@ func (s *Server) deleteProject(c *call) error {
 	}
 	ref := wire.ProjectRef{ID: params.ID, Name: params.Name}
 	if ref == (wire.ProjectRef{}) {
-		return fault.InvalidField("name", "is required")
+		return fault.InvalidField("name", "is required, or project_id")
 	}
 	p, err := s.projectOf(c.ctx(), ref)
 	if err != nil {
@@ -126,9 +126,11 @@ func (s *Server) deleteProject(c *call) error {
 
 func (s *Server) projectOf(ctx context.Context, ref wire.ProjectRef) (project.Project, error) {
 	if ref.ID != "" {
-		return s.Store.ProjectByPublicID(ctx, ref.ID)
+		p, err := s.Store.ProjectByPublicID(ctx, ref.ID)
+		return p, missing("project_id", err)
 	}
-	return s.Store.ProjectByName(ctx, ref.Name)
+	p, err := s.Store.ProjectByName(ctx, ref.Name)
+	return p, missing("name", err)
 }
 
 // pathProject returns the project whose id stands in the path.

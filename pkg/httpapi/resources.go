@@ -78,6 +78,14 @@ func count(b *rawjson.Builder, key string, hit bool) {
 	b.Int(key, n)
 }
 
+// missing names the field by which a request names what is not there.
+func missing(field string, err error) error {
+	if fault.IsNotFound(err) {
+		return fault.In(field, err)
+	}
+	return err
+}
+
 // total sends how many there are in all, where the body of a list has no place for it.
 func (c *call) total(n int) { c.w.Header().Set("X-Total-Count", strconv.Itoa(n)) }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
@@ -77,7 +78,7 @@ func (s *Server) compareManyRuns(c *call) error {
 	err = eachRun(c.ctx(), len(sides), func(i int) error {
 		r, err := s.Store.Run(c.ctx(), c.project.ID, in.RunIDs[i])
 		if err != nil {
-			return err
+			return missing(fmt.Sprintf("run_ids[%d]", i), err)
 		}
 		sides[i].Run = &r
 		sides[i].Outcomes, err = s.Store.RunOutcomes(c.ctx(), c.project.ID, &r, in.Search)

@@ -234,15 +234,20 @@ func (s *Server) compareRunEvents(c *call) error {
 		return err
 	}
 	ids := in.RunIDs
-	if id := c.runID("id"); id != "" {
-		ids = [2]string{id, c.runID("old")}
+	byPath := c.runID("id") != ""
+	if byPath {
+		ids = [2]string{c.runID("id"), c.runID("old")}
 	}
 	var both [2]run.Run
 	for i, name := range []string{"run_id_1", "run_id_2"} {
 		if ids[i] == "" {
 			return fault.InvalidField(name, "is required")
 		}
-		if both[i], err = s.Store.Run(c.ctx(), c.project.ID, ids[i]); err != nil {
+		both[i], err = s.Store.Run(c.ctx(), c.project.ID, ids[i])
+		if err != nil && !byPath {
+			return missing(name, err)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,7 @@ func (t *DatasetTarget) check() error {
 	case t.ID != "" && t.New.Name != "":
 		return fault.InvalidField("name", "is that of a new dataset: not together with dataset_id")
 	case dataset.External(t.ID):
-		return fault.New(fault.NotFound, "no dataset %.60q: its rows are with a client", t.ID)
+		return fault.In("dataset_id", fault.New(fault.NotFound, "no dataset %.60q: its rows are with a client", t.ID))
 	case t.ID != "" || t.Dry && t.New.Name == "":
 		return nil
 	case t.New.Name == "":

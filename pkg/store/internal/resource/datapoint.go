@@ -311,6 +311,9 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 		}
 		// Before the first write, so that a dataset that is full refuses the request while nothing has changed.
 		_, last, err := s.roomFor(ctx, tx, projectID, add, func(string) int { return 1 })
+		if fault.IsNotFound(err) {
+			return fault.In("linked_datasets", err)
+		}
 		if err != nil {
 			return err
 		}

@@ -24,13 +24,14 @@ var datasets = Documents{Table: "dataset", Noun: "dataset", Columns: []string{"n
 // returns its id.
 func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.Dataset, points []string) (id string, err error) {
 	now := s.options.Now()
+	asked := points
 	points = dataset.Unique(points)
 	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: set.Doc()}
 	err = s.changeDatasets(ctx, len(d.Doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, c *datasetChange) error {
 		// The versions that the datapoints have now: the rows name them, so that this version of the dataset shows them so for good.
 		revs, err := s.holdPoints(ctx, c, projectID, points, nil)
 		if err != nil {
-			return err
+			return inList(err, "datapoints", asked)
 		}
 		return c.publish(ctx, projectID, []rowChange{{set: d, add: points, revs: revs}}, func(ctx context.Context, tx *events.Commit) error {
 			return datasets.Insert(ctx, tx, projectID, d, set.Name, set.Type)
@@ -96,7 +97,10 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		if points := u.Rows(now); points != nil {
 			// Only rows that must move are closed or added: to add some at the end writes just these.
 			if change, err = s.planRows(ctx, c, projectID, d.ID, dataset.Unique(points)); err != nil {
-				return err
+				if u.Add != nil {
+					return inList(err, "add_datapoints", u.Add)
+				}
+				return inList(err, "datapoints", u.Datapoints)
 			}
 		}
 		// A request that is sent again makes no version.

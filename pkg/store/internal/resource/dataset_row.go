@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -67,6 +68,24 @@ func (s *Store) planRows(ctx context.Context, from sqldb.Conn, project int64, id
 	return c, err
 }
 
+// missingPoint is the error that a datapoint is not there.
+type missingPoint struct {
+	id  string
+	err error
+}
+
+func (m *missingPoint) Error() string { return m.err.Error() }
+func (m *missingPoint) Unwrap() error { return m.err }
+
+// inList names the place in a request's list of the datapoint that is not there.
+func inList(err error, field string, ids []string) error {
+	var m *missingPoint
+	if !errors.As(err, &m) {
+		return err
+	}
+	return fault.In(fmt.Sprintf("%s[%d]", field, slices.Index(ids, m.id)), m.err)
+}
+
 var errTooManyPoints = fault.InvalidField("datapoints", "a dataset has at most %d datapoints", dataset.MaxDatapoints)
 
 // holdPoints returns the versions of datapoints: of those in known as given there, of the others as they
@@ -105,9 +124,9 @@ func (s *Store) holdPoints(
 			return nil, err
 		}
 	}
-	for i, id := range ids {
+	for _, id := range ids {
 		if _, there := revs[id]; !there {
-			return nil, fault.In(fmt.Sprintf("datapoints[%d]", i), datapoints.Missing(id))
+			return nil, &missingPoint{id, datapoints.Missing(id)}
 		}
 	}
 	return revs, nil
