@@ -51,7 +51,8 @@ type Incoming struct {
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the
 // time of arrival. Times follow from each other: end = start + duration, duration = end -
 // start (never negative).
-// A start time of 0 is one that was left out, unless StartGiven is set.
+// A start time of 0 is one that was left out, unless StartGiven is set. So is a duration of 0, unless DurationGiven is set
+// and there is an end.
 func (e *Incoming) Complete(now time.Time) {
 	if e.Type == TypeSession {
 		switch {
@@ -82,6 +83,8 @@ func (e *Incoming) Complete(now time.Time) {
 	if e.Source == "" {
 		e.Source = Unknown
 	}
+	// Clients that must send a duration send 0 while they do not know it. With an end, 0 is what was measured.
+	instant := e.DurationGiven && e.End != 0
 	e.DurationGiven = e.Duration != 0
 	given := e.Start != 0 || e.StartGiven
 	e.StartGiven = false
@@ -97,7 +100,7 @@ func (e *Incoming) Complete(now time.Time) {
 	if e.End == 0 {
 		e.End = e.Start + e.Duration
 	}
-	if e.Duration == 0 {
+	if e.Duration == 0 && !instant {
 		e.Duration = max(e.End-e.Start, 0)
 	}
 }

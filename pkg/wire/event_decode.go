@@ -52,7 +52,7 @@ var eventFields = map[string]setter{
 	"error":           setError,
 	"start_time":      setStart,
 	"end_time":        func(d *draft, v json.RawMessage) error { return setTime(&d.event.End, v) },
-	"duration":        func(d *draft, v json.RawMessage) error { return setMillis(&d.event.Duration, v) },
+	"duration":        setDuration,
 	"children_ids":    setChildren,
 	"config":          func(d *draft, v json.RawMessage) error { return setObject(&d.event.Config, v) },
 	"inputs":          func(d *draft, v json.RawMessage) error { return setObject(&d.event.Inputs, v) },

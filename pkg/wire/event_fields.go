@@ -55,6 +55,12 @@ func setStart(d *draft, v json.RawMessage) error {
 	return setTime(&d.event.Start, v)
 }
 
+// setDuration takes a duration, which may be 0.
+func setDuration(d *draft, v json.RawMessage) error {
+	d.event.DurationGiven = true
+	return setMillis(&d.event.Duration, v)
+}
+
 // setMillis takes a JSON number only, since a time written as text would be a guess.
 func setMillis(to *float64, v json.RawMessage) error {
 	f, ok := rawjson.Number(v)

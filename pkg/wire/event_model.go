@@ -79,7 +79,7 @@ var modelFields = func() map[string]setter {
 	}
 	fields["duration"] = func(d *draft, v json.RawMessage) error {
 		d.parts().duration = v
-		return setMillis(&d.event.Duration, v)
+		return setDuration(d, v)
 	}
 	return fields
 }()
