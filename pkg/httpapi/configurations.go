@@ -66,8 +66,11 @@ func (s *Server) listConfigurations(c *call) error {
 	if err := c.query(&params); err != nil {
 		return err
 	}
-	if len(params.Env) > len(configuration.Environments) || len(params.Tags) > configuration.MaxTags {
+	if len(params.Tags) > configuration.MaxTags {
 		return fault.InvalidField("tags", "must be at most %d tags", configuration.MaxTags)
+	}
+	if len(params.Env) > len(configuration.Environments) {
+		return fault.InvalidField("env", "must be at most %d environments", len(configuration.Environments))
 	}
 	for _, env := range params.Env {
 		if err := configuration.CheckEnvironment(env); err != nil {

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +138,7 @@ func newCond(f Filter) (cond, error) {
 	}
 	o, ok := operators[f.Operator]
 	if !ok {
-		return c, fault.InvalidField("operator", "unknown operator %.40q", f.Operator)
+		return c, fault.InvalidField("operator", "unknown operator %.40q; must be one of %s", f.Operator, strings.Join(slices.Sorted(maps.Keys(operators)), ", "))
 	}
 	if !slices.Contains(o.types, c.typ) {
 		return c, fault.InvalidField("operator", "%q does not go with the type %s", f.Operator, c.typ)

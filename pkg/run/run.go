@@ -37,7 +37,7 @@ var states = []string{Pending, Running, Completed, Failed, Cancelled}
 // CheckStatus refuses what is not the state of a run; field is what the error calls it.
 func CheckStatus(status, field string) error {
 	if !slices.Contains(states, status) {
-		return fault.InvalidField(field, "%.40q must be one of %s", status, strings.Join(states, ", "))
+		return fault.InvalidField(field, "must be one of %s, not %.40q", strings.Join(states, ", "), status)
 	}
 	return nil
 }
@@ -176,6 +176,10 @@ func (r *Run) checkRanges() error {
 			if _, ok := rawjson.Number(v); !ok && !rawjson.Null(v) {
 				return fault.InvalidField("passing_ranges."+name+"."+bound, "must be a number")
 			}
+		}
+		low, hasLow := rawjson.Number(rawjson.Get(raw, "min"))
+		if high, ok := rawjson.Number(rawjson.Get(raw, "max")); ok && hasLow && low > high {
+			return fault.InvalidField("passing_ranges."+name+".min", "must not be more than max")
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -42,7 +43,11 @@ func DecodeQueue(body []byte) (q QueueChange, err error) {
 		case "metrics":
 			q.Metrics, err = readTexts(raw, queue.MaxMetrics)
 		case "event_ids", "add_event_ids":
-			q.Add, err = readEventIDs(raw, queue.MaxEvents)
+			var ids []uuid.UUID
+			if ids, err = readEventIDs(raw, queue.MaxEvents); err == nil && len(q.Add)+len(ids) > queue.MaxEvents {
+				err = fault.New(fault.Invalid, "must have at most %d elements, with those of the other name", queue.MaxEvents)
+			}
+			q.Add = append(q.Add, ids...)
 		case "remove_event_ids":
 			q.Remove, err = readEventIDs(raw, queue.MaxEvents)
 		}
