@@ -45,7 +45,7 @@ func step(session, name string, seconds float64) event.Incoming {
 func call(session, name string, seconds float64, prompt, completion int, cost float64) event.Incoming {
 	e := step(session, name, seconds)
 	e.Type = event.TypeModel
-	e.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"cost":%v}`, prompt, completion, cost)
+	e.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"cost":%v}`, prompt, completion, prompt+completion, cost)
 	return e
 }
 

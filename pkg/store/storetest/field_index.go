@@ -67,7 +67,7 @@ func fieldIndexKeys(e *env) {
 	want := []string{
 		`tool "search" inputs.q`, `tool "search" inputs.opts`, `tool "search" inputs.opts.deep`, `tool "search" inputs.opts.deep.er`, `tool "search" inputs.list`,
 		`tool "search" outputs`, `tool "search" metadata.dataset_id`, `tool "search" metadata.a.b`, `tool "search" metadata.emoji 😀`,
-		`model "chat" metadata.prompt_tokens`, `model "chat" metadata.completion_tokens`, `model "chat" metadata.cost`, `model "chat" metadata.trace_id`,
+		`model "chat" metadata.prompt_tokens`, `model "chat" metadata.completion_tokens`, `model "chat" metadata.total_tokens`, `model "chat" metadata.cost`, `model "chat" metadata.trace_id`,
 		`model "chat" config.model`, `model "chat" metrics.accuracy`, `model "chat" feedback.rating`, `model "chat" user_properties.user_id`,
 		`dataset EXT-1`,
 	}

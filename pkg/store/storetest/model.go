@@ -156,7 +156,8 @@ func drawEvent(t *rapid.T) event.Incoming {
 	)
 	if n%2 == 0 {
 		x.Type = event.TypeModel
-		x.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"cost":%v}`, rapid.IntRange(0, 9).Draw(t, "prompt"), n, float64(n)/4)
+		prompt := rapid.IntRange(0, 9).Draw(t, "prompt")
+		x.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"cost":%v}`, prompt, n, prompt+n, float64(n)/4)
 	}
 	x.Metadata = rawjson.Merge(x.Metadata, object(t, "metadata"))
 	x.Inputs, x.Feedback, x.Metrics = object(t, "inputs"), object(t, "feedback"), object(t, "metrics")

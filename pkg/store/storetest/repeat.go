@@ -131,7 +131,7 @@ func fillEmpty(e *env) {
 	want := first
 	want.Name, want.Outputs, want.Feedback, want.Config, want.UserProperties, want.Error = fuller.Name, fuller.Outputs, fuller.Feedback, fuller.Config, fuller.UserProperties, fuller.Error
 	want.Inputs = text(`{"kept":1,"empty":"now","none":[1],"new":1.50}`)
-	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"cost":1,"extra":true}`)
+	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"cost":1,"extra":true}`)
 	e.holds(want)
 	e.put(fuller)
 	e.holds(want)
@@ -150,7 +150,7 @@ func finished(e *env) {
 	}
 	want := done
 	want.Metrics, want.Feedback = text(`{"score":0.5}`), text(`{"rating":4}`)
-	want.Metadata = text(`{"prompt_tokens":5,"completion_tokens":6,"cost":0.25,"mine":1}`)
+	want.Metadata = text(`{"prompt_tokens":5,"completion_tokens":6,"total_tokens":11,"cost":0.25,"mine":1}`)
 	e.holds(want)
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=true cost=0.25 total_tokens=11 prompt_tokens=5 completion_tokens=6")
 	session := e.event(id("s"))

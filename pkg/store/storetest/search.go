@@ -372,7 +372,7 @@ func searchRollup(e *env) {
 	e.equal("feedback", 3, len(e.found(e.filter("metadata.has_feedback", "is", "boolean", `false`))))
 	e.equal("exists", 3, len(e.found(e.filter("metadata.num_model_events", "exists", "", ``))))
 	e.equal("bucket", 6, len(e.found(e.filter("metadata", "exists", "", ``))))
-	e.equal("tokens", []string{"cheap"}, e.found(e.filter("metadata.total_tokens", "is", "", `"2"`)))
+	e.equal("tokens", []string{"cheap", "z"}, e.found(e.filter("metadata.total_tokens", "is", "", `"2"`)))
 	e.equal(
 		"not",
 		[]string{"cheap", "x", "y", "z"},

@@ -325,6 +325,7 @@ func hugeTotals(e *env) {
 func modelAsSession(e *env) {
 	modelEvent := call("s", "s", 0, 3, 4, 0.5)
 	modelEvent.ID = id("s")
+	modelEvent.Metadata = text(`{"prompt_tokens":3,"completion_tokens":4,"cost":0.5}`)
 	e.put(modelEvent)
 	e.put(call("s", "y", 1, 10, 20, 0.25))
 	got := e.event(id("s"))

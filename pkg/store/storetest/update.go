@@ -18,6 +18,7 @@ var updateTests = []test{
 	{"Update/cold metadata gives way", updateCold},
 	{"Update/of a session", updateSession},
 	{"Update/native model events are priced", pricedNative},
+	{"Update/native model events have a total of tokens", totalledNative},
 	{"Update/run of an event and of a session", updateRun},
 	{"Update/that breaks a rule changes nothing", updateInvalid},
 	{"Update/before its event", updateEarly},
@@ -186,7 +187,7 @@ func earlyUpdates(e *env, again func()) {
 	again()
 	e.put(x, step("s", "y", 0))
 	want := x
-	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"cost":4,"a":1.50,"b":2}`)
+	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"cost":4,"a":1.50,"b":2}`)
 	want.Outputs, want.Feedback, want.Duration, want.End = text(`"second"`), text(`{"rating":1}`), 9, noon+9
 	e.holds(want)
 	e.put(x)
@@ -415,6 +416,47 @@ func readWhileUpdated(e *env) {
 		}
 	}
 	e.equal("events", 11, len(e.session(id("s"))))
+}
+
+// totalledNative: some APIs report the tokens of the prompt and of the answer alone.
+func totalledNative(e *env) {
+	total := func(name string) string { return members(e.event(id(name)).Metadata, "total_tokens") }
+	model := func(name, metadata string) event.Incoming {
+		x := step("s", name, 1)
+		x.Type, x.Metadata = event.TypeModel, text("%s", metadata)
+		return x
+	}
+	tool := model("tool", `{"prompt_tokens":9,"completion_tokens":2}`)
+	tool.Type = event.TypeTool
+	e.put(model("both", `{"prompt_tokens":9,"completion_tokens":2}`), model("other names", `{"input_tokens":90,"output_tokens":20}`),
+		model("reported", `{"prompt_tokens":9,"completion_tokens":2,"total_tokens":12}`), model("none", `{}`),
+		model("half", `{"completion_tokens":2}`), model("odd", `{"prompt_tokens":"9","completion_tokens":2.5}`), tool)
+	for name, want := range map[string]string{"both": "11", "other names": "110", "reported": "12", "none": "", "half": "", "odd": "", "tool": ""} {
+		e.equal(name, "total_tokens="+want, total(name))
+	}
+	// The session's totals are what they were without it, and what a filter finds.
+	e.equal("session", "total_tokens=137.5", members(e.event(id("s")).Metadata, "total_tokens"))
+	e.equal("found", []string{"both", "other names", "reported"}, e.found(e.filter("metadata.total_tokens", "greater than", "number", "10"),
+		e.filter("event_type", "is", "", `"model"`)))
+	for _, tt := range []struct{ name, metadata, want string }{
+		{"none", `{"prompt_tokens":5,"completion_tokens":6}`, "11"},
+		{"none", `{"completion_tokens":7}`, "12"},
+		{"none", `{"completion_tokens":8,"total_tokens":20}`, "20"},
+		{"none", `{"completion_tokens":9}`, "20"},
+		{"none", `{"total_tokens":null}`, "null"},
+		{"half", `{"note":1}`, ""},
+		{"half", `{"input_tokens":1}`, "3"},
+		{"reported", `{"prompt_tokens":1}`, "12"},
+		{"tool", `{"prompt_tokens":1}`, ""},
+	} {
+		e.update(event.Update{EventID: id(tt.name), Metadata: text("%s", tt.metadata)})
+		e.equal(tt.name+" after "+tt.metadata, "total_tokens="+tt.want, total(tt.name))
+	}
+	// Sent again: what is stored holds, and the total is that of what the event has then.
+	e.put(model("later", `{"prompt_tokens":5}`))
+	e.put(model("later", `{"prompt_tokens":50,"completion_tokens":6}`), model("both", `{"prompt_tokens":90,"completion_tokens":2}`))
+	e.equal("later", "total_tokens=11", total("later"))
+	e.equal("both again", "total_tokens=11", total("both"))
 }
 
 // pricedNative: gpt-4o-mini costs 0.15 dollars a million tokens of prompt, 0.6 of completion.

@@ -57,8 +57,8 @@ type head struct {
 	config []byte
 	known  bool // the id may be stored already; its payload is not in a chunk yet
 	waited bool // updates had waited for it, and were applied with it
-	// priced is set if the store computed the cost of a new event.
-	priced bool
+	// priced is set if the store computed the cost of a new event, and totalled if it computed the total of its tokens.
+	priced, totalled bool
 }
 
 // spanID returns the id that follows from the event's span, zero if that is the event's own.

@@ -163,7 +163,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	for _, g := range p.groups {
 		g.part = batchPart{p, g.session}
 		for _, h := range g.heads {
-			h.priced = s.priceNew(h.in)
+			h.totalled, h.priced = totalNew(h.in), s.priceNew(h.in)
 			h.derive()
 		}
 	}

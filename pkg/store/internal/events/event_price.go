@@ -48,18 +48,21 @@ func unpriced(e *event.Incoming) *event.Incoming {
 	return &without
 }
 
-// reprice recomputes the cost of a model call whose model or tokens differ from before, unless somebody has said what it cost.
+// reprice recomputes the total of a native model call's tokens (retotal), and the cost of a model call whose model or tokens differ from before, unless somebody has said what it cost.
 // There are three cases:
 //
 //   - The update itself changed the cost, and left cost_source at "computed": then that is what somebody reports, and is
 //     marked so, unless it is the very number that would be computed.
 //   - Nothing that the price goes by has changed, or the cost was reported: it stays.
 //   - Else the old cost is taken off, and the new one is set if there is a price.
-func (s *Store) reprice(before, now *event.Event) {
+func (s *Store) reprice(before, now *event.Event, native bool) {
 	was := before.AsReported()
 	now.ChangeAsReported(func(e *event.Event) {
 		if e.Type != event.TypeModel {
 			return
+		}
+		if native {
+			retotal(&was, e)
 		}
 		has := rawjson.Get(e.Metadata, costKey)
 		computed := string(rawjson.Get(e.Metadata, costSourceKey)) == computedCost

@@ -35,8 +35,12 @@ func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf) error {
 		return w.repeatSession(ctx, tx, old, r.head.in)
 	}
 	came := r.head.in
+	// What it cost, and how many tokens it has in all, follows from the tokens that the event has then.
 	if r.head.priced {
-		came = unpriced(came) // what it cost follows from the tokens that the event has then
+		came = unpriced(came)
+	}
+	if r.head.totalled {
+		came = untotalled(came)
 	}
 	changed, err := w.s.repeatWithLogs(ctx, tx, r.head.project, &now, came)
 	if err != nil || !changed {

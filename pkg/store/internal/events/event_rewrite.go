@@ -14,7 +14,7 @@ import (
 // Rewrite stores now in place of old, an event that this transaction has read and holds. Whatever changes an event that is
 // stored ends here: updates, repeats, log parts, corrections of trees, and session events that follow others.
 //
-//  1. The cost of a model call is computed anew if its model or tokens changed.
+//  1. The cost of a model call and the total of its tokens are computed anew if its model or tokens changed.
 //  2. A payload that did not change stays in the chunk that it shares. One that changed gets a chunk of its own, and the
 //     former one is deleted if nobody else's payload is in it.
 //  3. The row is updated under its key, with a new day if the start moved to another one; version tells readers that
@@ -25,7 +25,7 @@ import (
 //     the name, the source or a root's error changed.
 func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Stored, now *event.Event) error {
 	if now.Type == event.TypeModel || now.Wrapper {
-		s.reprice(&old.Event, now)
+		s.reprice(&old.Event, now, old.trace == 0)
 	}
 	// Both rows are derived in the same way, so that their differences are the event's.
 	before := &head{ev: &old.Event, project: project, trace: old.trace}
