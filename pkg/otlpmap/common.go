@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"math"
 	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -200,6 +201,25 @@ func cutTraceback(text string) (message, trace string) {
 		return text, ""
 	}
 	return strings.TrimSpace(text[:at]), text[at:]
+}
+
+// wrappedType returns the type of an exception that stands in another one's message, else the type told. LangSmith
+// tells each run's error, as Python writes it with its traceback, by a plain Exception.
+func wrappedType(told, message string) string {
+	if told != "Exception" {
+		return told
+	}
+	message, trace := cutTraceback(message)
+	name, _, written := strings.Cut(message, "(")
+	if trace == "" || !written || name == "" || strings.ContainsFunc(name, notInName) {
+		return told
+	}
+	return name
+}
+
+// notInName reports whether a character cannot be part of a class's name.
+func notInName(r rune) bool {
+	return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // nanosPerMilli turns the nanoseconds of OTLP into the milliseconds of events.

@@ -620,12 +620,16 @@ func TestSpanEvents(t *testing.T) {
 		{"traceback behind the message", func(s ptrace.Span) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "ValueError('bad')\n\nTraceback (most recent call last):\n  at x"})
-		}, map[string]string{"metadata.error_type": `"Exception"`, "metadata.error_stacktrace": `"Traceback (most recent call last):\n  at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "ValueError('bad')"},
+		}, map[string]string{"metadata.error_type": `"ValueError"`, "metadata.error_stacktrace": `"Traceback (most recent call last):\n  at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "ValueError('bad')"},
 		{"traceback in the message and the stack trace", func(s ptrace.Span) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "ValueError('bad')Traceback (most recent call last):\n  at x",
 				"exception.stacktrace": "Exception: ValueError('bad')Traceback (most recent call last):\n  at x\n"})
 		}, map[string]string{"metadata.error_stacktrace": `"Exception: ValueError('bad')Traceback (most recent call last):\n  at x\n"`, "metadata.exceptions": ""}, "ValueError('bad')"},
+		{"traceback behind a message that is no exception", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			add(s, "exception", map[string]any{"exception.type": "Exception", "exception.message": "too bad (again)\nTraceback (most recent call last):\n  at x"})
+		}, map[string]string{"metadata.error_type": `"Exception"`}, "too bad (again)"},
 		{"run without outputs", func(s ptrace.Span) {
 			s.Status().SetCode(ptrace.StatusCodeError)
 			s.Attributes().PutStr("langsmith.span.kind", "tool")

@@ -369,6 +369,9 @@ func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 			b.lastException = text
 			all = all && b.inError(text)
 		case "exception.type":
+			if message, ok := ev.Attributes().Get("exception.message"); ok && message.Type() == pcommon.ValueTypeStr {
+				text = wrappedType(text, message.Str())
+			}
 			all = all && (text == "" || b.putText(fieldErrorType, text) || b.errorType() == text)
 		case "exception.stacktrace":
 			if text != "" && b.putText(fieldStacktrace, text) {
