@@ -212,6 +212,8 @@ func TestStandardAttributes(t *testing.T) {
 		}},
 		{"an agent", event.Event{Type: event.TypeChain, Metadata: json.RawMessage(`{"agent_name":"a","agent_id":"1"}`)},
 			map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", "gen_ai.agent.id": "1"}},
+		{"an agent with the usage of its calls", event.Event{Type: event.TypeChain, Metadata: json.RawMessage(`{"operation_name":"invoke_agent","aggregate_usage":{"prompt_tokens":3,"completion_tokens":4,"cost":0.25}}`)},
+			map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.usage.input_tokens": int64(3), "gen_ai.usage.output_tokens": int64(4), "gen_ai.usage.cost": 0.25}},
 		{"its own operation", event.Event{Type: event.TypeChain, Metadata: json.RawMessage(`{"operation_name":"plan"}`)},
 			map[string]any{"gen_ai.operation.name": "plan"}},
 		{"nothing known", event.Event{Type: event.TypeGeneric}, map[string]any{}},

@@ -56,6 +56,8 @@ func describe(span ptrace.Span, e *event.Event, f *facts) {
 		model(attrs, e, f)
 	case event.TypeTool:
 		tool(attrs, e, f)
+	case event.TypeChain: // an agent's spans have the sum of its calls
+		usage(attrs, func(key string) json.RawMessage { return rawjson.Get(f.metadata[event.AggregateKey], key) })
 	}
 	putMembers(attrs, f.attributes, nil)
 	putMembers(attrs, f.own, told)
@@ -86,6 +88,15 @@ func operation(e *event.Event, f *facts) string {
 	return ""
 }
 
+// usage writes the counts that have numbers.
+func usage(attrs pcommon.Map, count func(key string) json.RawMessage) {
+	for _, a := range usageAttrs {
+		if v := count(a.key); rawjson.KindOf(v) == '0' {
+			put(attrs, a.attr, v)
+		}
+	}
+}
+
 func model(attrs pcommon.Map, e *event.Event, f *facts) {
 	config := map[string]json.RawMessage{}
 	for k, v := range rawjson.Object(e.Config) {
@@ -106,11 +117,7 @@ func model(attrs pcommon.Map, e *event.Event, f *facts) {
 	}
 	putTexts(attrs, "gen_ai.request.stop_sequences", config["stop_sequences"])
 	put(attrs, "gen_ai.tool.definitions", config["tools"])
-	for _, a := range usageAttrs {
-		if v := f.metadata[a.key]; rawjson.KindOf(v) == '0' {
-			put(attrs, a.attr, v)
-		}
-	}
+	usage(attrs, func(key string) json.RawMessage { return f.metadata[key] })
 	reasons := f.metadata["finish_reasons"]
 	if len(reasons) == 0 {
 		reasons = rawjson.Get(e.Outputs, "finish_reason")

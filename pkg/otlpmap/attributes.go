@@ -64,6 +64,7 @@ type span struct {
 	eventID uuid.UUID
 	role    spanRole
 	typ     event.Type
+	wraps   bool // its attributes say that it is a chain: its usage is that of the calls below it
 	// The convention that its scope announces, else the most specific one that its attributes show.
 	by      convention
 	pending bool // a copy of a span that has not ended

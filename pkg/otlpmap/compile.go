@@ -101,6 +101,7 @@ type tables struct {
 	// The attributes of each keyList, and of modelNames and providerNames.
 	lists             [keyListCount][]slot
 	models, providers []slot
+	usageSlots        []slot // the attributes that are counts of tokens or a cost
 	// The members of metadata that each count of tokens is written to.
 	countFields [countKinds][]target
 	knownSlots
@@ -208,6 +209,11 @@ func compile() *tables {
 	for i, keys := range countKeys {
 		for _, key := range keys {
 			t.countFields[i] = append(t.countFields[i], declareField("metadata."+key))
+		}
+	}
+	for i := range usageRules {
+		for _, name := range usageRules[i].from {
+			t.usageSlots = append(t.usageSlots, t.slot(name, otelGenAI))
 		}
 	}
 	for _, name := range modelNames {

@@ -119,7 +119,9 @@ const docTail = `## What is read specially
   model event lists those fields in ` + "`metadata.from_duplicates`" + `. ` + "`num_model_events`" + ` counts calls: neither chains nor duplicates. The store
   sees to all of it at every commit, so that it does not matter in what requests and order the spans come, and whether their messages
   come with log records. Only spans are corrected, native events never.
-- **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
+- **Usage**: what an agent, a workflow or a span of another kind of chain reports is of the model calls below it, so it is in
+  ` + "`metadata.aggregate_usage`" + `, which no sum counts. A span of no kind keeps its counts. Cached and reasoning tokens are parts of prompt and
+  completion. If more are cached than the prompt has, they are added to it
   (` + "`metadata.usage_adjusted`" + `), and so are Langfuse's ` + "`input_*` and `output_*`" + ` if its total says that they are not in input and output. A missing
   total is the sum.
 - **Cost**: what the span reports (` + "`metadata.cost_source` is `reported`" + `), else of a model call what its tokens cost (` + "`computed`" + `, see

@@ -12,6 +12,7 @@ var (
 	fieldModel             = declareField("config.model")
 	fieldModelName         = declareField("metadata.model_name")
 	fieldCost              = declareField("metadata.cost")
+	fieldAggregate         = declareField("metadata." + event.AggregateKey)
 	fieldCostSource        = declareField("metadata.cost_source")
 	fieldUsageAdjusted     = declareField("metadata.usage_adjusted")
 	fieldHistory           = declareField("inputs.chat_history")

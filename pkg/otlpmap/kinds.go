@@ -179,6 +179,7 @@ var nativeTypes = map[string]event.Type{
 // name loses to any other rule.
 func spanKind(s *span, attrs []attr) (spanRole, event.Type) {
 	r := roleOf(s, attrs)
+	s.wraps = r == onChain
 	native, given := nativeTypes[s.text(attrs, compiled.lists[eventTypeKeys])]
 	if given && !(native == event.TypeTool && r != 0 && s.text(attrs, compiled.lists[givenNameKeys]) == "") {
 		if r == 0 || r.typed() != native {

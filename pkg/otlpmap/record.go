@@ -80,11 +80,11 @@ func (r *record) read(is recordIs) {
 	replaced := b.losses.replaced
 	r.x.collectAttrs(&r.span, b.opt)
 	attrs := r.x.attrsOf(&r.span)
-	r.span.role, r.span.typ = onModel, event.TypeModel
+	r.span.role, r.span.typ, r.span.wraps = onModel, event.TypeModel, false
 	// A record is about a model call, unless details name another operation.
 	if is == detailsRecord {
 		if role := roleOf(&r.span, attrs); role != 0 {
-			r.span.role, r.span.typ = role, role.typed()
+			r.span.role, r.span.typ, r.span.wraps = role, role.typed(), role == onChain
 		}
 	}
 	b.reset(&r.span)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // The counts of tokens, in the order they are written.
@@ -90,6 +92,49 @@ func (b *eventBuilder) offerCount(i int, raw []byte) {
 	}
 }
 
+// aggregateUsage writes the counts and the cost of a chain into metadata.aggregate_usage, where those of a wrapper are, too
+// (see event.Correct): they are of the model calls below it, and sums over events would count them twice. If the span has an
+// object of its own there, they stay under their own names.
+func (b *eventBuilder) aggregateUsage(adjusted bool) {
+	c := &b.tokens.counts
+	if b.filled(fieldAggregate.field) {
+		for _, i := range compiled.usageSlots {
+			if a := b.s.at(b.attrs, i); a != nil {
+				a.used = false
+			}
+		}
+		*c, b.tokens.cost = [countKinds]count{}, nil
+		return
+	}
+	at := len(b.arena)
+	open := func(key string) {
+		sep := byte(',')
+		if len(b.arena) == at {
+			sep = '{'
+		}
+		b.arena = appendKey(append(b.arena, sep), key)
+	}
+	for i := range c {
+		if c[i].set {
+			open(countKeys[i][0])
+			b.arena = strconv.AppendInt(b.arena, c[i].n, 10)
+		}
+	}
+	if b.tokens.cost != nil {
+		open(fieldCost.key)
+		b.arena = append(b.arena, b.tokens.cost...)
+	}
+	if len(b.arena) == at {
+		return
+	}
+	if adjusted {
+		open(fieldUsageAdjusted.key)
+		b.arena = append(b.arena, "true"...)
+	}
+	b.arena = append(b.arena, '}')
+	b.put(fieldAggregate, b.arena[at:])
+}
+
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion. Some
 // instrumentations of Anthropic's API report the prompt without the cached ones, as the API does; this shows when they
 // are more than the prompt, or by the convention (see definition.cachedApart): of {prompt: 10, cache_read: 90} the prompt becomes 100,
@@ -118,6 +163,10 @@ func (b *eventBuilder) usage() {
 	}
 	if !c[countTotal].set && c[countPrompt].set && b.s.role == onEmbedding {
 		c[countTotal] = c[countPrompt] // an embedding completes nothing
+	}
+	if b.s.wraps && b.s.typ == event.TypeChain {
+		b.aggregateUsage(adjusted)
+		return
 	}
 	for i := range c {
 		if c[i].set {
