@@ -83,7 +83,9 @@ func lastSaid(list []chatMessage) *chatMessage {
 // answerRole sets the role of a model's answer where the span names none.
 func (b *eventBuilder) answerRole() {
 	if b.s.role == onModel && (b.filled(fieldContent.field) || b.filled(fieldCalls.field)) {
-		b.put(fieldRole, []byte(`"assistant"`))
+		if b.put(fieldRole, []byte(`"assistant"`)) {
+			b.texts.text("assistant")
+		}
 	}
 }
 
@@ -184,9 +186,12 @@ var asMessages = reader{
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: raw})
 		} else if !ok || !b.readMessages(raw) {
 			b.msgs = b.msgs[:at]
-			if ok && b.s.role&onTools != 0 && jsonscan.Kind(raw) == '{' {
-				b.objectInput(a, raw) // what the tool was given, in Gemini CLI
-			} else {
+			switch {
+			case ok && jsonscan.Kind(raw) == '{' && b.s.role == onModel:
+				b.modelInput(a, raw)
+			case ok && jsonscan.Kind(raw) == '{':
+				b.objectInput(a, raw) // what a tool was given, in Gemini CLI
+			default:
 				b.unreadable(a, fieldInputValue)
 			}
 			return
@@ -358,6 +363,9 @@ var asAnswer = reader{
 			b.joinItems(at)
 			b.heard(a, raw, at)
 			b.answer(at)
+		case ok && jsonscan.Kind(raw) == '{' && b.s.role&onTools == 0:
+			b.msgs = b.msgs[:at]
+			b.output(a, raw, true)
 		case ok && b.s.role&onTools != 0 && jsonscan.Kind(raw) == '{':
 			b.msgs = b.msgs[:at]
 			if res := jsonscan.Member(raw, "response"); jsonscan.Kind(res) == '{' && jsonscan.Kind(jsonscan.Member(raw, "request")) == '{' {

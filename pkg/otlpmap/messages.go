@@ -112,10 +112,21 @@ func (b *eventBuilder) readMessages(raw []byte) bool {
 					return b.readMessages(c.Val[:end])
 				}
 			}
-			n, whole, ok := b.readMessageAt(c.Val)
+			if jsonscan.Kind(c.Val) == 'n' { // a chunk without a message
+				c.Leave(jsonscan.SkipValue(c.Val, 0))
+				continue
+			}
+			text := c.Val
+			if jsonscan.Kind(text) == '"' {
+				text = b.encodedObject(text)
+			}
+			n, whole, ok := b.readMessageAt(text)
 			if !ok {
 				b.msgs = b.msgs[:at]
 				return false
+			}
+			if jsonscan.Kind(c.Val) == '"' {
+				n, whole = jsonscan.SkipValue(c.Val, 0), false
 			}
 			all = all && whole
 			c.Leave(n)
@@ -129,6 +140,19 @@ func (b *eventBuilder) readMessages(raw []byte) bool {
 		return b.readMessage(raw)
 	}
 	return false
+}
+
+// encodedObject returns the object that the string at the start of text holds as JSON, nil if it holds something else.
+// Mistral's SDK writes each message of a list by itself.
+func (b *eventBuilder) encodedObject(text []byte) []byte {
+	raw := text[:jsonscan.SkipValue(text, 0)]
+	if in := jsonscan.Inner(raw); len(in) < 2 || in[0] != '{' {
+		return nil
+	}
+	if obj, ok := b.clean(view(unquoted(raw))); ok && jsonscan.Kind(obj) == '{' {
+		return obj
+	}
+	return nil
 }
 
 // readPair appends the message that a role and a text stand for, ["user", "Hi"]: LangChain takes messages in this form.
@@ -182,7 +206,7 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	var m chatMessage
 	var room [8]messagePart
 	var parts []messagePart
-	var inside, typ, args, output []byte
+	var inside, typ, args, output, said []byte
 	plain, wrong, inList := true, false, false
 	c := jsonscan.Members(text)
 	for c.Open() {
@@ -232,6 +256,10 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 		case "arguments":
 			args = c.Val
 			m.extra = append(m.extra, pair{c.Key, c.Val})
+		case "text":
+			if said = c.Val; !jsonscan.Empty(c.Val) {
+				m.extra = append(m.extra, pair{c.Key, c.Val})
+			}
 		case "output":
 			output = c.Val
 			m.extra = append(m.extra, pair{c.Key, c.Val})
@@ -266,6 +294,10 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 		}
 		return 0, false, false
 	}
+	if m.content == nil && jsonscan.Kind(said) == '"' && parts == nil && !wrong { // Dify: {role, text}
+		m.content, plain = said, false
+		m.without("text")
+	}
 	switch {
 	case wrong:
 		return n, whole, false
@@ -282,8 +314,13 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the
 // message does not stay as it came.
 func (b *eventBuilder) addMessage(m chatMessage) {
+	if jsonscan.Kind(m.content) == '{' && b.partsObject(m) {
+		return
+	}
 	if jsonscan.Kind(m.content) == '[' {
-		if text, ok := b.onlyText(m.content); ok {
+		if text := onlyString(m.content); text != nil {
+			m.content, m.raw = text, nil
+		} else if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
 		} else if hasCalls(m.content) {
 			m.raw = nil
@@ -298,6 +335,40 @@ func (b *eventBuilder) addMessage(m chatMessage) {
 		m.calls = b.normalCalls(m.calls)
 	}
 	b.msgs = append(b.msgs, m)
+}
+
+// partsObject appends a message whose content is {format, parts, content}, as Mastra stores it: content is the text of the parts
+// again. It returns false, and appends none, if the content is another object.
+func (b *eventBuilder) partsObject(m chatMessage) bool {
+	content, at := m.content, len(b.msgs)
+	parts := jsonscan.Member(content, "parts")
+	if jsonscan.Kind(parts) != '[' {
+		return false
+	}
+	m.content, m.raw = nil, nil
+	for c := jsonscan.Members(content); c.Next(); {
+		if key := string(c.Key); key != "parts" && key != "content" && !jsonscan.Empty(c.Val) {
+			m.add(c.Key, c.Val)
+		}
+	}
+	b.readParts(m, parts)
+	if text := jsonscan.Member(content, "content"); !jsonscan.Empty(text) && len(b.msgs) > at && string(b.msgs[at].content) != string(text) {
+		b.msgs[at].add([]byte("text"), text)
+	}
+	return true
+}
+
+// onlyString returns the text of a list that has it alone, nil for any other list: LiveKit's messages are made of texts.
+func onlyString(list []byte) []byte {
+	c := jsonscan.Elements(list)
+	if !c.Next() || jsonscan.Kind(c.Val) != '"' {
+		return nil
+	}
+	text := c.Val
+	if c.Next() {
+		return nil
+	}
+	return text
 }
 
 // readChoice reads the message inside an OpenAI choice, {index, message: {…}, finish_reason}. The reason to stop stands

@@ -41,6 +41,10 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		a.used = true
 		return
 	}
+	if jsonscan.Kind(raw) == '[' && b.obj[bucketInputs].empty() && b.prompts(raw) {
+		a.used = b.putMessages(fieldHistory, at)
+		return
+	}
 	if jsonscan.Kind(raw) != '{' {
 		b.objectInput(a, raw)
 		return

@@ -35,7 +35,7 @@ var asPrompt = reader{
 			return
 		case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: b.textOf(raw)})
-		case !b.readMessages(raw):
+		case !b.readMessages(raw) && !b.prompts(raw):
 			b.unreadable(a, fieldInputValue)
 			return
 		}
