@@ -37,6 +37,10 @@ const (
 	geminiCLI
 	codex
 	promptflow
+	springAI
+	// Voice agents.
+	liveKit
+	pipecat
 	// OpenTelemetry's semantic conventions for generative AI.
 	otelGenAI
 	otel // OpenTelemetry's general names, and what nobody claims
@@ -122,6 +126,9 @@ var conventions = [...]definition{
 	geminiCLI:      geminiCLIConvention,
 	codex:          codexConvention,
 	promptflow:     promptflowConvention,
+	springAI:       springAIConvention,
+	liveKit:        liveKitConvention,
+	pipecat:        pipecatConvention,
 	otelGenAI: {
 		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
 		scopes: []string{
@@ -129,8 +136,8 @@ var conventions = [...]definition{
 			"Experimental.Microsoft.Extensions.AI",
 		},
 		keys: map[keyList][]string{
-			sessionKeys:  {"gen_ai.conversation.id"},
-			userKeys:     {"enduser.id"},
+			sessionKeys:  {"gen_ai.conversation.id", "gen_ai.session.id"},
+			userKeys:     {"enduser.id", "gen_ai.user.id"},
 			toolNameKeys: {"gen_ai.tool.name"},
 			toolHints:    {"gen_ai.tool.name", "gen_ai.tool.call.id"},
 			modelHints:   {"gen_ai.request.model", "gen_ai.response.model"},

@@ -246,6 +246,14 @@ func onlyFor(on spanRole) string {
 		return " (embeddings)"
 	case onTools:
 		return " (tools)"
+	case onTool:
+		return " (tools but retrievers)"
+	case onRetriever:
+		return " (retrievers)"
+	case onChain:
+		return " (chains)"
+	case onModel | onEmbedding:
+		return " (models, embeddings)"
 	case notText:
 		return " (all but embeddings)"
 	}

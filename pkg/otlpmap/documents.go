@@ -14,8 +14,8 @@ var asDocumentList = reader{
 			b.keep(a)
 			return
 		}
-		if raw, ok := b.parse(a); ok && b.documents(raw) {
-			a.used = true
+		if raw, ok := b.parse(a); ok && onlyContainers(raw) {
+			a.used = b.putDocuments(t, raw)
 		}
 	},
 }
@@ -32,7 +32,19 @@ func (b *eventBuilder) documents(raw []byte) bool {
 			return false
 		}
 	}
-	return b.put(fieldDocuments, b.listOf(raw, func(document []byte) {
+	return b.putDocuments(fieldDocuments, raw)
+}
+
+// putDocuments fills a field with a list of documents. Where their texts are not sent, they have ids and scores alone.
+func (b *eventBuilder) putDocuments(t target, raw []byte) bool {
+	return b.put(t, b.listOf(raw, func(document []byte) {
+		if in := jsonscan.Member(document, "document"); jsonscan.Kind(in) == '{' && countMembers(document) == 1 {
+			document = in // Dify
+		}
+		if jsonscan.Kind(document) != '{' {
+			b.arena = append(b.arena, document...)
+			return
+		}
 		text := documentText(document)
 		b.arena = append(b.arena, '{')
 		for m := jsonscan.Members(document); m.Next(); {

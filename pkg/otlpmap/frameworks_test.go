@@ -29,3 +29,79 @@ func TestMastra(t *testing.T) {
 			want:  map[string]string{"inputs.chat_history.0.content.1": `{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}`, "outputs": `{"object":{"n":1},"finish_reason":"stop"}`, "metadata.parse_error": "", "unmapped": ""}},
 	})
 }
+
+func TestDify(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{name: "model", scope: "opentelemetry.trace", span: "LLM", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.span.kind": "LLM", "gen_ai.framework": "dify", "node.type": "llm", "gen_ai.request.model": "m", "gen_ai.provider.name": "langgenius/openai/openai", "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2, "gen_ai.usage.total_tokens": 7,
+				"gen_ai.prompt": `[{"role": "system", "text": "s", "files": []}, {"role": "user", "text": "q", "files": []}]`, "gen_ai.completion": "a", "gen_ai.response.finish_reason": "stop", "gen_ai.user.id": "u", "gen_ai.session.id": "se",
+				"gen_ai.input.messages": `[{"role":"system","parts":[{"type":"text","content":"s"}]},{"role":"user","parts":[{"type":"text","content":"q"}]}]`, "gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"a"}],"finish_reason":"stop"}]`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"s"},{"role":"user","content":"q"}]}`, "outputs": `{"content":"a","finish_reason":"stop","role":"assistant"}`, "metadata.prompt_tokens": "5",
+				"user_properties.user_id": `"u"`, "session": "se", "metadata.span_kind": `"LLM"`, "unmapped": `{"gen_ai.framework":"dify","node.type":"llm"}`}},
+		{name: "retrieval", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.span.kind": "RETRIEVER", "retrieval.query": "q", "retrieval.document": `[{"document": {"content": "c", "metadata": {"title": "t"}, "score": 0.5, "id": "d"}}]`, "input.value": `{"query": "q"}`, "output.value": `{"result": [{"content": "c", "title": "t"}]}`},
+			want:  map[string]string{"inputs": `{"query":"q"}`, "outputs": `{"documents":[{"content":"c","metadata":{"title": "t"},"score":0.5,"id":"d"}]}`, "unmapped": ""}},
+		{name: "task", typ: event.TypeChain, attrs: map[string]any{"gen_ai.span.kind": "TASK", "input.value": `{"a": 1}`, "output.value": `{"b": 2}`}, want: map[string]string{"inputs": `{"a":1}`, "outputs": `{"b":2}`}},
+	})
+}
+
+func TestSpringAI(t *testing.T) {
+	t.Parallel()
+	const scope = "org.springframework.boot"
+	checkConventions(t, []conventionCase{
+		{name: "client", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "framework", "gen_ai.system": "spring_ai", "spring.ai.kind": "chat_client", "spring.ai.chat.client.stream": "false", "spring.ai.chat.client.conversation.id": "007"},
+			want:  map[string]string{"session": "007", "metadata.span_kind": `"chat_client"`, "metadata.instrumentor": `"spring-ai"`}},
+		{name: "client without a conversation", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"spring.ai.kind": "chat_client", "spring.ai.chat.client.conversation.id": "default"},
+			want:  map[string]string{"metadata.spring.ai.chat.client.conversation.id": `"default"`, "metadata.session_id": ""}},
+		{name: "tool", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "framework", "gen_ai.system": "spring_ai", "spring.ai.kind": "tool_call", "spring.ai.tool.definition.name": "f", "spring.ai.tool.call.arguments": `{"x":1}`, "spring.ai.tool.call.result": `"2"`, "spring.ai.tool.definition.description": "d", "spring.ai.tool.definition.schema": `{"type":"object"}`},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs": `{"result":"2"}`, "metadata.tool_name": `"f"`, "metadata.tool_schema": `{"type":"object"}`, "metadata.tool_description": `"d"`}},
+		{name: "embedding", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "embedding", "gen_ai.system": "openai", "gen_ai.request.model": "e", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.total_tokens": 3}, want: map[string]string{"config.model": `"e"`, "metadata.prompt_tokens": "3"}},
+		{name: "search", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"spring.ai.kind": "vector_store", "db.system": "pg_vector", "db.operation.name": "query", "db.vector.query.content": "q", "db.vector.query.top_k": "4", "db.vector.query.response.documents": `["a", "b"]`},
+			want:  map[string]string{"inputs": `{"query":"q"}`, "outputs": `{"result":["a", "b"]}`, "config.top_k": "4"}},
+	})
+}
+
+func TestVoice(t *testing.T) {
+	t.Parallel()
+	const livekit, pipecat = "livekit-agents", "pipecat"
+	checkConventions(t, []conventionCase{
+		{name: "LiveKit's call", scope: livekit, span: "llm_request", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "m", "gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"q"}]}]`,
+				"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"a"}],"finish_reason":"stop"}]`, "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 2, "gen_ai.usage.cache_read.input_tokens": 4, "gen_ai.usage.input_cached_tokens": 4,
+				"gen_ai.response.time_to_first_chunk": 0.25, "langfuse.observation.completion_start_time": `"2023-11-14T22:13:20.050Z"`, "gen_ai.response.finish_reasons": []any{"stop"}},
+			want: map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"q"}]`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`, "metadata.instrumentor": `"livekit"`, "metadata.cache_read_input_tokens": "4"}},
+		{name: "LiveKit's older call", scope: livekit, span: "llm_request", typ: event.TypeModel, attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"},
+			events: []spanEvent{{"gen_ai.system.message", map[string]any{"content": "s"}}, {"gen_ai.user.message", map[string]any{"content": "q"}}, {"gen_ai.choice", map[string]any{"content": "a", "role": "assistant"}}},
+			want:   map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"q"}]`, "outputs": `{"role":"assistant","content":"a"}`}},
+		{name: "LiveKit's node", scope: livekit, span: "llm_node", typ: event.TypeChain,
+			attrs: map[string]any{"lk.pii.chat_ctx": `{"items": [{"id": "i1", "type": "message", "role": "user", "content": ["q"], "interrupted": false}, {"id": "i2", "type": "function_call", "call_id": "c", "arguments": "{\"x\":1}", "name": "f"}, {"id": "i3", "type": "function_call_output", "name": "f", "call_id": "c", "output": "r", "is_error": false}, {"id": "i4", "type": "agent_handoff", "new_agent_id": "b"}]}`,
+				"lk.pii.response.text": "a", "lk.pii.response.function_calls": "[]", "lk.function_tools": []any{"f"}, "lk.response.ttft": 0.5},
+			want: map[string]string{"inputs.chat_history.0.content": `"q"`, "inputs.chat_history.1.tool_calls": `[{"id":"c","name":"f","arguments":{"x":1}}]`, "inputs.chat_history.2.tool_call_id": `"c"`, "inputs.chat_history.3.new_agent_id": `"b"`, "outputs.content": `"a"`, "metadata.time_to_first_token_ms": "500.0"}},
+		{name: "LiveKit's tool", scope: livekit, span: "function_tool", typ: event.TypeTool,
+			attrs: map[string]any{"lk.function_tool.id": "c", "lk.function_tool.name": "f", "lk.function_tool.arguments": `{"x":1}`, "lk.function_tool.output": "r", "lk.function_tool.is_error": false},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs": `{"result":"r"}`, "metadata.tool_call_id": `"c"`, "unmapped": `{"lk.function_tool.is_error":false}`}},
+		{name: "LiveKit's newer tool", scope: livekit, span: "function_tool", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.call.arguments": `{"x": 1}`, "gen_ai.tool.call.result": `"r"`, "lk.function_tool.id": "c", "lk.function_tool.name": "f", "lk.pii.function_tool.arguments": `{"x":1}`, "lk.pii.function_tool.output": "r"},
+			want:  map[string]string{"inputs": `{"x":1}`, "outputs": `{"result":"r"}`, "unmapped": ""}},
+		{name: "LiveKit's turn", scope: livekit, span: "agent_turn", typ: event.TypeChain, attrs: map[string]any{"lk.pii.user_input": "q", "lk.pii.response.text": "a", "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "b"},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"content":"a"}`, "unmapped": ""}},
+		{name: "Pipecat's model", scope: pipecat, span: "llm", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "m", "gen_ai.output.type": "text", "stream": true, "gen_ai.system_instructions": "s", "input": `[{"role": "user", "content": "q"}]`, "output": "a",
+				"tools": `[{"type":"function","function":{"name":"f"}}]`, "tool_count": 1, "metrics.ttfb": 0.25, "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"s"},{"role": "user", "content": "q"}]}`, "outputs": `{"content":"a","role":"assistant"}`, "config.tools.0.name": `"f"`, "config.stream": "true", "metadata.time_to_first_token_ms": "250.0",
+				"metadata.instrumentor": `"pipecat"`}},
+		{name: "Pipecat's speech", scope: pipecat, span: "tts", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "tts", "gen_ai.provider.name": "cartesia", "gen_ai.request.model": "m", "text": "Hi", "voice_id": "v"}, want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"Hi"}]}`, "config.model": `"m"`}},
+		{name: "Pipecat's hearing", scope: pipecat, span: "stt", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "stt", "gen_ai.provider.name": "deepgram", "gen_ai.request.model": "m", "transcript": "Hi"}, want: map[string]string{"outputs": `{"content":"Hi","role":"assistant"}`}},
+		{name: "Pipecat's tool", scope: pipecat, span: "llm_tool_call", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "llm_tool_call", "tool.function_name": "f", "tool.call_id": "c", "tool.arguments": `{"x":1}`}, want: map[string]string{"name": "f", "inputs": `{"x":1}`, "metadata.tool_call_id": `"c"`}},
+		{name: "Pipecat's conversation", scope: pipecat, span: "turn", typ: event.TypeChain, attrs: map[string]any{"conversation.id": "co", "turn.number": 1}, want: map[string]string{"session": "co"}},
+	})
+}

@@ -55,7 +55,8 @@ func (b *eventBuilder) itemMessage(m chatMessage, typ, args, output []byte) bool
 			m.reasoning, m.content = b.itemTexts(m.reasoning, m.content), nil
 		}
 	case strings.HasSuffix(kind, "_call"), strings.HasSuffix(kind, "_call_output"), kind == "item_reference",
-		kind == "mcp_list_tools", kind == "mcp_approval_request":
+		kind == "mcp_list_tools", kind == "mcp_approval_request",
+		kind == "agent_handoff", kind == "agent_config_update": // LiveKit
 		if m.callID != nil {
 			m.extra = append(m.extra, pair{[]byte("call_id"), m.callID})
 		}

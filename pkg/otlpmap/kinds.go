@@ -140,9 +140,22 @@ var commonKinds = []kindRule{
 		"generate": onModel, "embeddings": onEmbedding,
 		// Semantic Kernel.
 		"chat.completions": onModel, "text.completions": onModel, "chat.streaming_completions": onModel, "text.streaming_completions": onModel,
-		"execute_tool": onTool, "retrieval": onRetriever,
-		"invoke_agent": onChain, "create_agent": onChain, "invoke_workflow": onChain, "agent_step": onChain,
+		"execute_tool": onTool, "retrieval": onRetriever, "rerank": onRetriever,
+		"invoke_agent": onChain, "create_agent": onChain, "invoke_workflow": onChain, "agent_step": onChain, "plan": onChain,
+		// What an agent remembers: a search gives documents, all else is done to the store.
+		"search_memory": onRetriever, "create_memory": onTool, "update_memory": onTool, "upsert_memory": onTool, "delete_memory": onTool,
+		"create_memory_store": onTool, "delete_memory_store": onTool,
+		// Calls of models that answer with sound or pictures, or are asked with sound.
+		"realtime_inference": onModel, "text_to_speech": onModel, "tts": onModel, "stt": onModel, "image": onModel, "audio": onModel,
+		"speech_to_text": onModel, "video": onModel, "memory": onTool, "vectordb": onTool, "moderation": onTool, // OpenLIT
+		// Spring AI.
+		"embedding": onEmbedding, "framework": onChain,
 		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
+	}},
+	// The kinds that Alibaba's extension of the GenAI conventions has, which Dify sends.
+	{by: otelGenAI, attr: "gen_ai.span.kind", is: map[string]spanRole{
+		"LLM": onModel, "EMBEDDING": onEmbedding, "TOOL": onTool, "RETRIEVER": onRetriever, "RERANKER": onRetriever,
+		"CHAIN": onChain, "TASK": onChain, "AGENT": onChain, "WORKFLOW": onChain, "ENTRY": onChain, "STEP": onChain,
 	}},
 	// OpenLLMetry of the flat form (0.40): the kind of request on model calls.
 	{by: openllmetry, attr: "llm.request.type", is: map[string]spanRole{

@@ -94,6 +94,7 @@ var recordKinds = []struct {
 			"if its session has one, else of its span's event",
 	},
 	{exceptionEvent, exceptionRecord, "metadata.exceptions; error, if the span failed without a message"},
+	{"gen_ai.client.operation.exception", exceptionRecord, "likewise"},
 }
 
 // aiPrefixes begin the names of attributes that only instrumentations of AI write. A record of unknown name with such an

@@ -189,6 +189,8 @@ log {"name":"gen_ai.client.inference.operation.details","time":1,"body":{"gen_ai
 			want: `log {"name":"gen_ai.evaluation.result","time":1,"attributes":{"gen_ai.evaluation.score.value":0.25}}`},
 		{name: "an exception", event: "exception", body: "boom", attrs: object{"exception.type": "E", "exception.message": "boom"},
 			want: `exception {"message":"boom","type":"E","time":1}`},
+		{name: "an exception of a model call", event: "gen_ai.client.operation.exception", attrs: object{"exception.type": "RateLimitError", "exception.message": "slow down"},
+			want: `exception {"message":"slow down","type":"RateLimitError","time":1}`},
 		{name: "an exception in a line of a log", body: "while working", attrs: object{"exception.message": "boom"},
 			want: `exception {"message":"boom","time":1,"body":"while working"}`},
 		{name: "unknown, of AI", event: "gen_ai.unheard", body: object{"n": 1}, attrs: object{"a": "b"},

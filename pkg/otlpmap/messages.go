@@ -505,6 +505,9 @@ func (b *eventBuilder) putMessages(t target, at int) bool {
 		b.msgs = b.msgs[:at]
 		return false
 	}
+	if t.field == fieldHistory.field {
+		b.leadInstructions(at)
+	}
 	b.mark(t.field)
 	b.by[t.field] = 0
 	o := &b.obj[t.bucket]

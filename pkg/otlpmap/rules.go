@@ -30,7 +30,8 @@ type rule struct {
 //  5. additions: what a convention has besides the GenAI attributes
 //  6. the common attributes with content, from the most structured (gen_ai.input.messages) to the least (input.value)
 //  7. fallbacks: attributes that are read only if nothing common was there
-//  8. caller: metadata of the caller, whose keys may be any, so that none takes the place of a known field
+//  8. instructions without messages: where there are any, the instructions stand before them (see putMessages)
+//  9. caller: metadata of the caller, whose keys may be any, so that none takes the place of a known field
 //
 // Within a stage the conventions come in their order.
 var rules = slices.Concat(
@@ -41,6 +42,7 @@ var rules = slices.Concat(
 	ofConventions(func(c *definition) []rule { return c.additions }),
 	contentRules,
 	ofConventions(func(c *definition) []rule { return c.fallbacks }),
+	[]rule{{otelGenAI, "inputs.chat_history", []string{"gen_ai.system_instructions"}, asMessages, 0}},
 	ofConventions(func(c *definition) []rule { return c.caller }),
 )
 
@@ -54,6 +56,7 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.operation_name", []string{"gen_ai.operation.name", "llm.request.type", "ai.operationId"}, asText, 0},
 	{openinference, "metadata.span_kind", []string{"openinference.span.kind"}, asText, 0},
 	{openllmetry, "metadata.span_kind", []string{"traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
+	{otelGenAI, "metadata.span_kind", []string{"gen_ai.span.kind"}, asText, 0},
 	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id", "ai.response.id"}, asText, 0},
 	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model", "llm.response.model", "ai.response.model"}, asText, 0},
 	{otelGenAI, "metadata.finish_reasons", []string{
@@ -131,6 +134,8 @@ var usageRules = []rule{
 		"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
 		"gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read",
 		"ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens",
+		"gen_ai.usage.input_cached_tokens", "gen_ai.usage.cached_input_tokens", "gen_ai.usage.cached_tokens",
+		"gen_ai.usage.prompt_tokens_details.cached_tokens",
 	}, asCount, 0},
 	{otelGenAI, "metadata.cache_write_input_tokens", []string{
 		"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
@@ -143,10 +148,12 @@ var usageRules = []rule{
 		"ai.usage.reasoningTokens",
 	}, asCount, 0},
 	{otelGenAI, "metadata.audio_input_tokens", []string{
-		"gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio",
+		"gen_ai.usage.audio.input_tokens", "gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio",
+		"gen_ai.usage.input_audio_tokens", "gen_ai.usage.audio_input_tokens",
 	}, asCount, 0},
 	{otelGenAI, "metadata.audio_output_tokens", []string{
-		"gen_ai.usage.details.output_audio_tokens", "llm.token_count.completion_details.audio",
+		"gen_ai.usage.audio.output_tokens", "gen_ai.usage.details.output_audio_tokens", "llm.token_count.completion_details.audio",
+		"gen_ai.usage.output_audio_tokens", "gen_ai.usage.audio_output_tokens",
 	}, asCount, 0},
 	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
 }
@@ -228,12 +235,14 @@ var flatRules = []rule{
 // last: most instrumentations repeat there what the others hold.
 var contentRules = []rule{
 	// Retrievals.
-	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
-	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
+	{otelGenAI, "inputs.query", []string{
+		"gen_ai.retrieval.query.text", "gen_ai.memory.query.text", "retrieval.query", "gen_ai.retrieval.query", "gen_ai.memory.search.query",
+	}, asText, 0},
+	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents", "retrieval.document"}, asDocumentList, 0},
+	{otelGenAI, "outputs.documents", []string{"gen_ai.memory.records"}, asDocumentList, onRetriever},
+	{otelGenAI, "inputs.documents", []string{"gen_ai.memory.records"}, asDocumentList, onTool},
 	{otelGenAI, "inputs.texts", []string{"gen_ai.input.messages"}, asMessageTexts, onEmbedding},
-	{otelGenAI, "inputs.chat_history", []string{
-		"gen_ai.input.messages", "gen_ai.system_instructions", "gen_ai.agent.invocation_input",
-	}, asMessages, 0},
+	{otelGenAI, "inputs.chat_history", []string{"gen_ai.input.messages", "gen_ai.agent.invocation_input"}, asMessages, 0},
 	{otelGenAI, "outputs", []string{"gen_ai.output.messages", "gen_ai.agent.invocation_output"}, asAnswer, 0},
 	{openinference, "outputs.finish_reason", []string{
 		"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason",

@@ -149,6 +149,8 @@ func kindOf(on spanRole) string {
 		return "EMBEDDING"
 	case on&onTool != 0:
 		return "TOOL"
+	case on&onRetriever != 0:
+		return "RETRIEVER"
 	}
 	return "CHAIN"
 }
@@ -266,6 +268,10 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name + ".a": `{"b":"` + token + `"}`, name + ".LANGSMITH_X": "y"}, `"a":{"b":"` + token + `"}`
 	case "function tools":
 		return map[string]any{name: `{"function_tools":[{"name":"` + token + `","parameters_json_schema":{}}]}`}, `[{"name":"` + token + `","parameters":{}}]`
+	case "prompt of parameters":
+		return map[string]any{name: `{"inputText":"` + token + `"}`}, `[{"role":"user","content":"` + token + `"}]`
+	case "items":
+		return map[string]any{name: `{"items":[{"role":"user","content":["` + token + `"]}]}`}, `[{"role":"user","content":"` + token + `"}]`
 	case "run output", "input", "output":
 		return map[string]any{name: `{"a":"` + token + `"}`}, `"a":"` + token + `"`
 	}
