@@ -136,6 +136,7 @@ type knownSlots struct {
 	// Langfuse's level of an observation, and its message of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending
+	agentOpsKind                         slot
 	systemName                           []slot
 	callerMetadata                       slot // OpenInference's JSON object of the caller's own metadata
 }
@@ -154,6 +155,7 @@ func (t *tables) findKnownSlots() {
 	t.knownSlots = knownSlots{
 		systemInstructions: at("gen_ai.system_instructions"),
 		invocation:         at("llm.invocation_parameters"),
+		agentOpsKind:       at("agentops.span.kind"),
 		inputMime:          at("input.mime_type"),
 		outputMime:         at("output.mime_type"),
 		inputValue:         at("input.value"),

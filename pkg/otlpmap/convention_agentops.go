@@ -1,7 +1,5 @@
 package otlpmap
 
-import "strings"
-
 // agentOpsConvention is AgentOps: spans of decorated functions have attributes of its own, model calls the flat GenAI ones.
 var agentOpsConvention = definition{
 	name:       "agentops",
@@ -49,12 +47,12 @@ var agentOpsContent = []rule{
 	{agentOps, "outputs", []string{"agentops.?.output"}, asOutput, 0},
 }
 
-// asCallInput reads the parameters of a tool's call that a model asked for, from a span that AgentOps makes of it. Elsewhere
-// tool.parameters may be the tool's definition.
+// asCallInput reads what a tool was called with from tool.parameters, where AgentOps has it. Elsewhere that may be the tool's
+// definition.
 var asCallInput = reader{
-	name: "call's input", about: "as input, of spans named `tool_call.…`",
+	name: "call's input", about: "as input, of AgentOps's spans",
 	whole: func(b *eventBuilder, t target, a *attr) {
-		if strings.HasPrefix(b.s.src.Name(), "tool_call.") {
+		if (b.s.scope.by == agentOps || b.s.at(b.attrs, compiled.agentOpsKind) != nil) && b.obj[bucketInputs].empty() {
 			asInput.whole(b, t, a)
 		}
 	},

@@ -68,6 +68,17 @@ var (
 		},
 	}
 
+	// tool.parameters of AgentOps are the inputs: see asCallInput.
+	asDefinition = reader{
+		name: "definition", about: "as json, unless another rule has read it",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			if a.used || a.unread {
+				return dst, no
+			}
+			return asJSON.scalar(b, dst, a)
+		},
+	}
+
 	asNumber = reader{
 		name: "number", about: "a number, also when it comes as text",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {

@@ -88,7 +88,7 @@ var metadataRules = []rule{
 	// What the caller adds, and the user.
 	{openinference, "metadata.tags", []string{"tag.tags", "ai.telemetry.metadata.tags", "ai.settings.context.tags"}, asList, 0},
 	{otel, "metadata.tags", []string{"tags"}, asList, 0},
-	{openinference, "metadata.tool_parameters", []string{"tool.parameters"}, asJSON, 0},
+	{openinference, "metadata.tool_parameters", []string{"tool.parameters"}, asDefinition, 0},
 	{openinference, "metadata.tool_schema", []string{"tool.json_schema"}, asJSON, 0},
 	{openinference, "metadata.input_mime_type", []string{"input.mime_type"}, asText, 0},
 	{openinference, "metadata.output_mime_type", []string{"output.mime_type"}, asText, 0},
