@@ -311,6 +311,12 @@ func TestCodingAgents(t *testing.T) {
 				"outputs": `{"role":"assistant","tool_calls":[{"name":"f","arguments":{"x":1},"id":"t"}]}`, "config.tools": `[{"name":"f","parameters":{"type":"object"}}]`},
 		},
 		{
+			name: "Gemini CLI's streamed answer", scope: "gemini-cli", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "llm_call", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 9,
+				"gen_ai.output.messages": `[{"role":"model","parts":[{"text":"Hm","thought":true}]},{"role":"model","parts":[{"text":"H"}]},{"role":"model","parts":[{"text":"o"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},null]`},
+			want: map[string]string{"outputs": `{"role":"assistant","content":"Ho","tool_calls":[{"name":"f","arguments":{}}],"reasoning":"Hm"}`, "unmapped": ""},
+		},
+		{
 			name: "Gemini CLI's tool", scope: "gemini-cli", typ: event.TypeTool,
 			attrs: map[string]any{"gen_ai.operation.name": "tool_call", "gen_ai.tool.name": "f", "gen_ai.tool.call_id": "t",
 				"gen_ai.input.messages": `{"callId":"t","name":"f","args":{"x":1}}`, "gen_ai.output.messages": `{"status":"success","request":{"callId":"t"},"response":{"resultDisplay":"2"}}`},

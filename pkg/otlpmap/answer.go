@@ -362,6 +362,9 @@ var asAnswer = reader{
 			}
 			b.joinItems(at)
 			b.heard(a, raw, at)
+			if b.s.by == geminiCLI {
+				b.joinChunks(at)
+			}
 			b.answer(at)
 		case ok && jsonscan.Kind(raw) == '{' && b.s.role&onTools == 0:
 			b.msgs = b.msgs[:at]
@@ -380,6 +383,30 @@ var asAnswer = reader{
 			b.unreadable(a, fieldContent)
 		}
 	},
+}
+
+// joinChunks makes one message of those from b.msgs[at:] on: Gemini CLI has each chunk of a streamed answer as a message.
+func (b *eventBuilder) joinChunks(at int) {
+	list := b.msgs[at:]
+	if len(list) < 2 {
+		return
+	}
+	var calls, thoughts [][]byte
+	text := []byte{'"'}
+	for i := range list {
+		m := &list[i]
+		if string(jsonscan.Inner(m.role)) != "assistant" || !jsonscan.Empty(m.content) && jsonscan.Kind(m.content) != '"' || len(m.extra) > 0 {
+			return
+		}
+		text = append(text, jsonscan.Inner(m.content)...)
+		calls, thoughts = append(calls, m.calls), append(thoughts, m.reasoning)
+		list[0].finish = firstPresent(m.finish, list[0].finish)
+	}
+	if len(text) > 1 {
+		list[0].content = append(text, '"')
+	}
+	list[0].raw, list[0].calls, list[0].reasoning = nil, b.joinLists(calls...), b.joinTexts(thoughts...)
+	b.msgs = b.msgs[:at+1]
 }
 
 // completeAnswer adds to an answer that is calls alone what an attribute says of it beyond these: LiteLLM has the calls as

@@ -235,33 +235,27 @@ func (m *Mapper) Steps(ld plog.Logs) event.Batch {
 	return batch
 }
 
-// callsInSpans returns the ids of the model calls that spans tell as well, with their counts: Gemini CLI then has
-// a span around each request, and the messages in the details of the answer. It sees one request of log records: where those of a
-// call come in several, the call is a model call here as well, and its tokens count twice.
+// callsInSpans returns the ids of the model calls that spans tell as well, with their counts. Gemini CLI from 0.36 on has a span
+// around each request; the details of a call have its messages only if the spans have them and the counts, too, and
+// auth_type, which releases without spans do not send there. It sees one request of log records: a call whose details come in
+// another one than its answer's record, which is logged right before, counts twice.
 func callsInSpans(ld plog.Logs) map[pcommon.SpanID]bool {
-	calls, within := map[pcommon.SpanID]string{}, map[string]bool{} // by session
+	told := map[pcommon.SpanID]bool{}
 	for _, rl := range ld.ResourceLogs().All() {
 		agents := AgentSession(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
 			for _, src := range sl.LogRecords().All() {
-				if !src.SpanID().IsEmpty() && stepName(src) == "gemini_cli.api_request" {
-					within[sessionIn(src, agents)] = true
-				}
 				s, session := stepOf(src, agents)
-				if s == nil || s.name != detailsEvent {
+				if s == nil || s.name != detailsEvent || textOf(src.Attributes(), "auth_type") == "" {
 					continue
 				}
 				for _, k := range [...]string{"gen_ai.input.messages", "gen_ai.output.messages"} {
-					if _, ok := src.Attributes().Get(k); ok {
-						calls[s.spanID(src, session)] = session
+					if has(src.Attributes(), k) {
+						told[s.spanID(src, session)] = true
 					}
 				}
 			}
 		}
-	}
-	told := map[pcommon.SpanID]bool{}
-	for id, session := range calls {
-		told[id] = within[session]
 	}
 	return told
 }

@@ -126,6 +126,21 @@ session "" 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01
   chain "gemini_cli.user_prompt" +0ms 0ms inputs.chat_history=[{"content":"Hi","role":"user"}] metadata+={"prompt_id":"p"}
     model "gemini_cli.api_response" +1000ms 1000ms config.model="m" inputs.chat_history=[{"role":"system","content":"Be brief."}] outputs.content="Ho" metadata.prompt_tokens=30 metadata.completion_tokens=14 metadata.from_logs={"count":1,"fields":["config.temperature","inputs.chat_history","metadata.part_types"]} metadata+={"prompt_id":"p"}`,
 		},
+		{
+			name: "Gemini CLI with spans", scope: "gemini-cli",
+			records: []agentRecord{
+				{12, 0, "API response from m.", session(object{"event.name": "gemini_cli.api_response", "event.timestamp": "a", "prompt_id": "p", "model": "m", "duration_ms": 1000,
+					"input_token_count": 30, "output_token_count": 9, "total_token_count": 39, "auth_type": "oauth"})},
+				{12, 0, "GenAI operation details from m.", session(object{"event.name": detailsEvent, "event.timestamp": "a", "gen_ai.provider.name": "gcp.gen_ai", "auth_type": "oauth",
+					"gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"Hi"}]}]`, "gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"Ho"}]}]`})},
+				{14, 0, "API response from m.", session(object{"event.name": "gemini_cli.api_response", "event.timestamp": "b", "prompt_id": "p", "model": "m", "input_token_count": 5, "output_token_count": 2, "auth_type": "oauth"})},
+				{14, 0, "GenAI operation details from m.", session(object{"event.name": detailsEvent, "event.timestamp": "b", "gen_ai.provider.name": "gcp.gen_ai", "auth_type": "oauth"})},
+			},
+			want: `
+session "" 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01
+  chain "gemini_cli.api_response" +0ms 1000ms orphan config.model="m" inputs.chat_history=[{"role":"user","content":"Hi"}] outputs.content="Ho" metadata.aggregate_usage={"prompt_tokens":30,"completion_tokens":9,"total_tokens":39} metadata.from_logs={"count":1,"fields":["inputs.chat_history","metadata.part_types","outputs.content","outputs.role"]} metadata+={"auth_type":"oauth","prompt_id":"p"}
+  model "gemini_cli.api_response" +3000ms 0ms orphan config.model="m" metadata.prompt_tokens=5 metadata.completion_tokens=2 metadata.from_logs={"count":1} metadata+={"auth_type":"oauth","prompt_id":"p"}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
