@@ -40,7 +40,8 @@ var countNames = map[string]int{
 	"total_tokens": countTotal, "total": countTotal, "totalTokens": countTotal, "total_token_count": countTotal,
 	// Parts of the prompt that were read from a cache or written to it, and of the answer that were thoughts.
 	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead,
-	"cached_content_token_count":  countCacheRead,
+	"cached_content_token_count": countCacheRead, "cacheReadInputTokens": countCacheRead, "cacheReadInputTokenCount": countCacheRead,
+	"cacheWriteInputTokens": countCacheWrite, "cacheWriteInputTokenCount": countCacheWrite,
 	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
 	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning,
 	"thoughts_token_count": countReasoning, "thoughtsTokens": countReasoning, "cachedContentTokens": countCacheRead,

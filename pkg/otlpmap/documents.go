@@ -84,6 +84,8 @@ func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 		switch string(c.Key) {
 		case "usage":
 			b.offerUsage(c.Val)
+		case "inputTextTokenCount": // Titan
+			b.offerCount(countPrompt, c.Val)
 		case "meta": // Haystack
 			b.replyFacts(c.Val)
 		}

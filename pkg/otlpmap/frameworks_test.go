@@ -6,6 +6,39 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
+func TestBedrock(t *testing.T) {
+	t.Parallel()
+	const titan = `{"results":[{"tokenCount":3,"outputText":"a","completionReason":"FINISH"}],"inputTextTokenCount":5}`
+	checkConventions(t, []conventionCase{
+		{name: "Titan among the parameters", scope: "openinference.instrumentation.bedrock", typ: event.TypeModel,
+			attrs: map[string]any{"openinference.span.kind": "LLM", "llm.model_name": "amazon.titan-text-lite-v1", "llm.invocation_parameters": `{"inputText": "q", "textGenerationConfig": {"maxTokenCount": 64, "temperature": 0.5, "stopSequences": []}}`, "output.value": "a"},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"content":"a","role":"assistant"}`,
+				"config": `{"model":"amazon.titan-text-lite-v1","max_tokens":64,"temperature":0.5,"stop_sequences":[]}`, "unmapped": ""}},
+		{name: "Titan as it is", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.input": `{"inputText":"q","textGenerationConfig":{"maxTokenCount":64}}`, "langfuse.observation.output": titan},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"role":"assistant","content":"a","finish_reason":"finish"}`, "config": `{"max_tokens":64}`,
+				"metadata.prompt_tokens": "5", "metadata.completion_tokens": "3", "unmapped": ""}},
+		{name: "Titan in a call of MLflow", scope: "mlflow", typ: event.TypeModel,
+			attrs: map[string]any{"mlflow.spanType": `"LLM"`, "mlflow.spanInputs": `{"modelId":"amazon.titan-text-lite-v1","body":"{\"inputText\": \"q\", \"textGenerationConfig\": {\"topP\": 0.5}}"}`, "mlflow.spanOutputs": `{"ResponseMetadata":{"HTTPStatusCode":200},"contentType":"application/json","body":` + titan + `}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs.content": `"a"`, "config": `{"top_p":0.5,"model":"amazon.titan-text-lite-v1"}`, "metadata.prompt_tokens": "5",
+				"unmapped": `{"mlflow.spanOutputs":{"ResponseMetadata":{"HTTPStatusCode":200},"contentType":"application/json"}}`}},
+		{name: "Titan's embedding", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.input": `{"inputText":"q"}`, "langfuse.observation.output": `{"embedding":[0.5,0.25],"inputTextTokenCount":4}`},
+			want:  map[string]string{"inputs": `{"texts":["q"]}`, "metadata.prompt_tokens": "4", "metadata.total_tokens": "4"}},
+		{name: "Llama", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.input": `{"prompt":"q","max_gen_len":9}`, "langfuse.observation.output": `{"generation":"a","prompt_token_count":5,"generation_token_count":3,"stop_reason":"stop"}`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs": `{"finish_reason":"stop","role":"assistant","content":"a"}`, "config.max_tokens": "9", "metadata.prompt_tokens": "5", "metadata.completion_tokens": "3", "unmapped": ""}},
+		{name: "Mistral", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.output": `{"outputs":[{"text":"a","stop_reason":"length"}]}`},
+			want:  map[string]string{"outputs": `{"role":"assistant","content":"a","finish_reason":"length"}`, "unmapped": ""}},
+		{name: "Converse", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.input": `{"modelId":"m","system":[{"text":"s"}],"messages":[{"role":"user","content":[{"text":"q"}]}],"inferenceConfig":{"maxTokens":9,"temperature":0.5},"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}]}}`,
+				"langfuse.observation.output": `{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"c","name":"f","input":{"x":1}}}]}},"stopReason":"tool_use","usage":{"inputTokens":5,"outputTokens":3,"totalTokens":8}}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"s"},{"role":"user","content":"q"}]}`, "outputs": `{"finish_reason":"tool_use","role":"assistant","tool_calls":[{"id":"c","name":"f","arguments":{"x":1}}]}`,
+				"config.model": `"m"`, "config.max_tokens": "9", "config.tools": `[{"name":"f","parameters":{"type":"object"}}]`, "metadata.total_tokens": "8", "unmapped": ""}},
+	})
+}
+
 func TestMastra(t *testing.T) {
 	t.Parallel()
 	const scope = "@mastra/otel"

@@ -2,7 +2,6 @@ package otlpmap
 
 import (
 	"bytes"
-	"cmp"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -42,12 +41,16 @@ var (
 
 // embeddingInput reads what an embedding call was asked: {input, …} as OpenAI's API has it, or the texts alone.
 func (b *eventBuilder) embeddingInput(a *attr, raw []byte) {
-	in := raw
-	key := "input"
+	if body := requestBody(b, raw); body != nil {
+		b.inBody(a, raw, func() { b.embeddingInput(a, body) })
+		return
+	}
+	in, key := raw, ""
 	if jsonscan.Kind(raw) == '{' {
-		if in = jsonscan.Member(raw, key); in == nil {
-			key = "text" // Haystack
-			in = jsonscan.Member(raw, key)
+		for _, key = range [...]string{"input", "text", titanPrompt} { // OpenAI, Haystack, Bedrock
+			if in = jsonscan.Member(raw, key); in != nil {
+				break
+			}
 		}
 	}
 	if b.filled(fieldTexts.field) || !b.embeddedTexts(in) {
@@ -193,16 +196,23 @@ next:
 				continue next
 			}
 		}
-		if key == "config" && bucket == bucketInputs && b.s.role == onModel && jsonscan.Kind(c.Val) == '{' {
-			for m := jsonscan.Members(c.Val); m.Next(); { // Genkit's settings
-				name := keyText(m.Key)
-				all = b.setting(cmp.Or(settings[name], name), m.Val) && all
+		if bucket == bucketInputs && b.s.role == onModel && jsonscan.Kind(c.Val) == '{' {
+			if settingGroups[key] {
+				all = b.settingsIn(c.Val) && all
+				continue
 			}
-			continue
+			if list := jsonscan.Member(c.Val, "tools"); key == "toolConfig" && toolList(list) && b.putTools(list) { // Bedrock
+				b.texts.add(b, list)
+				all = all && countMembers(c.Val) == 1
+				continue
+			}
 		}
 		// A setting that config has with another value goes to the bucket, like any other member.
 		if to, ok := settings[key]; ok {
 			if b.setting(to, c.Val) {
+				if b.partly(a) {
+					b.texts.add(b, c.Val)
+				}
 				continue
 			}
 			if to == "tools" && b.filled(fieldTools.field) {

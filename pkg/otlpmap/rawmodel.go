@@ -49,6 +49,10 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		b.objectInput(a, raw)
 		return
 	}
+	if body := requestBody(b, raw); body != nil {
+		b.inBody(a, raw, func() { b.modelInput(a, body) })
+		return
+	}
 	if list := jsonscan.Member(raw, "messages"); list != nil {
 		// Anthropic's API has the system prompt beside the messages.
 		sys := jsonscan.Member(raw, "system")
@@ -77,8 +81,9 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		b.putMessages(fieldHistory, at)
 		return
 	}
-	for _, key := range [...]string{"prompts", "prompt"} {
+	for _, key := range [...]string{"prompts", "prompt", titanPrompt} {
 		if b.prompts(jsonscan.Member(raw, key)) {
+			b.learn(at)
 			b.putMessages(fieldHistory, at)
 			b.rest(a, raw, bucketInputs, key)
 			return
@@ -101,6 +106,27 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		b.msgs = b.msgs[:at]
 	}
 	b.objectInput(a, raw)
+}
+
+// requestBody returns the body of a request to Bedrock's InvokeModel, {modelId, body}: an object, also as JSON in a text. It is nil for
+// anything else.
+func requestBody(b *eventBuilder, raw []byte) []byte {
+	body := jsonscan.Member(raw, "body")
+	if jsonscan.Kind(raw) != '{' || body == nil || jsonscan.Member(raw, "modelId") == nil {
+		return nil
+	}
+	if body = b.arguments(body); jsonscan.Kind(body) != '{' {
+		return nil
+	}
+	return body
+}
+
+// inBody lets read place what is in the body of a request, and then what stands beside the body. The attribute is kept for
+// dropRedundant from the start, so that neither takes it for used.
+func (b *eventBuilder) inBody(a *attr, raw []byte, read func()) {
+	b.keep(a)
+	read()
+	b.rest(a, raw, bucketInputs, "body")
 }
 
 // stopped sets the reason to stop, unless there is one.
@@ -153,6 +179,10 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 	if b.s.role == onEmbedding && jsonscan.Kind(raw) == '{' {
 		b.embeddingOutput(a, raw)
 		return
+	}
+	if body := jsonscan.Member(raw, "body"); jsonscan.Kind(body) == '{' && jsonscan.Member(raw, "ResponseMetadata") != nil {
+		b.keep(a) // Bedrock's InvokeModel: what is around the body stays
+		raw = body
 	}
 	b.replyFacts(raw)
 	if b.answered() {
@@ -217,13 +247,40 @@ func (b *eventBuilder) answerIn(raw []byte) bool {
 			}
 		}
 	}
-	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
+	for _, key := range [...]string{"combined_chunk_content", "output_text", "generation", "completion"} { // the latter two: Bedrock
 		if text := jsonscan.Member(raw, key); jsonscan.Kind(text) == '"' {
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"assistant"`), content: text})
 			return true
 		}
 	}
-	return false
+	return b.bedrockAnswers(raw)
+}
+
+// bedrockAnswers appends the answers that models on Bedrock give in lists of their own:
+//
+//	Titan    {results: [{tokenCount, outputText, completionReason}], inputTextTokenCount}
+//	Mistral  {outputs: [{text, stop_reason}]}
+//
+// It returns false, and appends none, if an element is something else.
+func (b *eventBuilder) bedrockAnswers(raw []byte) bool {
+	at := len(b.msgs)
+	for _, form := range [...]struct{ list, text, reason string }{
+		{"results", "outputText", "completionReason"}, {"outputs", "text", "stop_reason"},
+	} {
+		for c := jsonscan.Elements(jsonscan.Member(raw, form.list)); c.Next(); {
+			text := jsonscan.Member(c.Val, form.text)
+			if jsonscan.Kind(text) != '"' {
+				b.msgs = b.msgs[:at]
+				return false
+			}
+			m := chatMessage{role: []byte(`"assistant"`), content: text}
+			if reason := jsonscan.Member(c.Val, form.reason); jsonscan.Kind(reason) == '"' {
+				m.finish = reason
+			}
+			b.msgs = append(b.msgs, m)
+		}
+	}
+	return len(b.msgs) > at
 }
 
 // replies appends the texts of a list as answers.
@@ -324,8 +381,16 @@ func (b *eventBuilder) replyFacts(raw []byte) {
 			}
 		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.Val)
-		case "finish_reason", "finishReason", "stop_reason": // the last is Anthropic's
+		case "finish_reason", "finishReason", "stop_reason", "stopReason": // the latter two are Anthropic's and Bedrock's
 			b.stopped(c.Val)
+		case "inputTextTokenCount", "prompt_token_count": // Titan and Llama on Bedrock
+			b.offerCount(countPrompt, c.Val)
+		case "generation_token_count":
+			b.offerCount(countCompletion, c.Val)
+		case "results":
+			if first := jsonscan.Elements(c.Val); first.Next() {
+				b.offerCount(countCompletion, jsonscan.Member(first.Val, "tokenCount"))
+			}
 		case "choices", "candidates":
 			if first := jsonscan.Elements(c.Val); first.Next() {
 				b.stopped(firstMember(first.Val, "finish_reason", "finishReason"))

@@ -256,4 +256,5 @@ var contentRules = []rule{
 	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},
 	{openinference, "inputs", []string{"input.value"}, asInput, 0},
 	{openinference, "outputs", []string{"output.value"}, asOutput, 0},
+	{openinference, "inputs.chat_history", []string{"llm.invocation_parameters"}, asParameterPrompt, onModel},
 }

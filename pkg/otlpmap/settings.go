@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -10,7 +11,7 @@ import (
 // providers' APIs give them, and the name they have there. stop, n and functions are OpenAI's names; those in camel case
 // are Bedrock's and Gemini's.
 var settings = map[string]string{
-	"model": "model", "model_name": "model", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
+	"model": "model", "model_name": "model", "modelId": "model", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
 	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens",
 	"frequency_penalty": "frequency_penalty", "presence_penalty": "presence_penalty", "seed": "seed",
 	"stop": "stop_sequences", "stop_sequences": "stop_sequences", "n": "choice_count",
@@ -91,8 +92,49 @@ func (b *eventBuilder) setting(key string, val []byte) bool {
 		if k := jsonscan.Kind(val); b.s.role == onModel && (k == '"' || k == '[') {
 			return false
 		}
+	case titanPrompt:
+		if b.s.role&(onModel|onEmbedding) != 0 && jsonscan.Kind(val) == '"' {
+			return false // likewise: see asParameterPrompt
+		}
+	}
+	if settingGroups[key] && jsonscan.Kind(val) == '{' {
+		return b.settingsIn(val)
 	}
 	return b.member(bucketConfig, key, val) || b.sameValue(bucketConfig, key, val)
+}
+
+// settingGroups are the members of requests that hold settings as an object: Genkit's, Bedrock's and Gemini's.
+var settingGroups = map[string]bool{
+	"config": true, "textGenerationConfig": true, "inferenceConfig": true, "inferenceConfiguration": true, "generationConfig": true,
+}
+
+// settingsIn sets the parameters of such an object. It reports whether config has them all.
+func (b *eventBuilder) settingsIn(group []byte) bool {
+	all := true
+	for m := jsonscan.Members(group); m.Next(); {
+		name := keyText(m.Key)
+		ok := b.setting(cmp.Or(settings[name], name), m.Val)
+		if all = ok && all; ok {
+			b.texts.add(b, m.Val)
+		}
+	}
+	return all
+}
+
+// titanPrompt is the member of a request that has the prompt of Amazon's Titan models.
+const titanPrompt = "inputText"
+
+// asParameterPrompt reads the prompt that is among the parameters of a call: OpenInference's instrumentation of Bedrock takes
+// the whole request of a Titan model for them.
+var asParameterPrompt = reader{
+	name: "prompt of parameters", about: "inputText of a JSON object of parameters as a message of the user",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		raw, ok := b.parse(a)
+		if text := jsonscan.Member(raw, titanPrompt); ok && jsonscan.Kind(text) == '"' && b.obj[bucketInputs].empty() {
+			b.said(text)
+			b.texts.add(b, text)
+		}
+	},
 }
 
 // numeric are the settings that are numbers.
