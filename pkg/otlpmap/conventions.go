@@ -38,6 +38,7 @@ const (
 	codex
 	promptflow
 	springAI
+	anthropic
 	// Voice agents.
 	liveKit
 	pipecat
@@ -127,6 +128,7 @@ var conventions = [...]definition{
 	codex:          codexConvention,
 	promptflow:     promptflowConvention,
 	springAI:       springAIConvention,
+	anthropic:      anthropicConvention,
 	liveKit:        liveKitConvention,
 	pipecat:        pipecatConvention,
 	otelGenAI: {

@@ -138,3 +138,24 @@ func TestVoice(t *testing.T) {
 		{name: "Pipecat's conversation", scope: pipecat, span: "turn", typ: event.TypeChain, attrs: map[string]any{"conversation.id": "co", "turn.number": 1}, want: map[string]string{"session": "co"}},
 	})
 }
+
+func TestAnthropic(t *testing.T) {
+	t.Parallel()
+	const scope = "com.anthropic.sdk.python"
+	checkConventions(t, []conventionCase{
+		{name: "message", span: "anthropic.messages.create", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.request.model": "claude-x", "gen_ai.request.max_tokens": 9, "gen_ai.request.reasoning.level": "low", "gen_ai.conversation.id": "conv",
+				"gen_ai.response.id": "msg_1", "gen_ai.response.model": "claude-x-1", "gen_ai.usage.input_tokens": 13, "gen_ai.usage.cache_read.input_tokens": 10, "gen_ai.usage.cache_write.input_tokens": 1, "gen_ai.usage.output_tokens": 4,
+				"anthropic.message.stop_reason": "tool_use", "gen_ai.system_instructions": `[{"type":"text","content":"Be brief."}]`, "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"q"}]}]`,
+				"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"reasoning","content":"hm"},{"type":"tool_call","id":"c1","name":"f","arguments":{"x":1}}]}]`, "http.request.method": "POST", "server.address": "api.anthropic.com"},
+			want: map[string]string{"session": "conv", "inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"q"}]}`, "outputs.finish_reason": `"tool_use"`, "metadata.finish_reasons": `["tool_use"]`,
+				"outputs.tool_calls": `[{"id":"c1","name":"f","arguments":{"x":1}}]`, "metadata.prompt_tokens": "13", "metadata.total_tokens": "17", "metadata.cache_read_input_tokens": "10", "metadata.cache_write_input_tokens": "1", "config.model": `"claude-x-1"`,
+				"metadata.instrumentor": `"anthropic"`}},
+		{name: "tool", span: "anthropic.custom_tool_use f", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.arguments": `{"x":1}`, "anthropic.tool_result.content": `[{"type":"text","text":"21"}]`},
+			want:  map[string]string{"inputs": `{"x":1}`, "outputs": `{"result":"21"}`, "metadata.tool_call_id": `"c1"`}},
+		{name: "tool with an image", span: "anthropic.tool_use f", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "anthropic.tool_result.content": `[{"type":"text","text":"21"},{"type":"image"}]`},
+			want:  map[string]string{"outputs": `{"result":[{"type":"text","text":"21"},{"type":"image"}]}`}},
+	})
+}
