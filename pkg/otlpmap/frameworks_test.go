@@ -6,6 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
+// TestBedrock maps the requests and answers of models on Bedrock that have an API of their own.
 func TestBedrock(t *testing.T) {
 	t.Parallel()
 	const titan = `{"results":[{"tokenCount":3,"outputText":"a","completionReason":"FINISH"}],"inputTextTokenCount":5}`
@@ -39,6 +40,7 @@ func TestBedrock(t *testing.T) {
 	})
 }
 
+// TestMastra maps the messages of Mastra in the forms that it keeps them in.
 func TestMastra(t *testing.T) {
 	t.Parallel()
 	const scope = "@mastra/otel"
@@ -63,6 +65,7 @@ func TestMastra(t *testing.T) {
 	})
 }
 
+// TestDify maps the nodes of Dify's workflows, in the words of Alibaba's extension of the GenAI conventions.
 func TestDify(t *testing.T) {
 	t.Parallel()
 	checkConventions(t, []conventionCase{
@@ -79,6 +82,7 @@ func TestDify(t *testing.T) {
 	})
 }
 
+// TestSpringAI maps Spring AI's spans, whose scope is that of the application.
 func TestSpringAI(t *testing.T) {
 	t.Parallel()
 	const scope = "org.springframework.boot"
@@ -100,6 +104,7 @@ func TestSpringAI(t *testing.T) {
 	})
 }
 
+// TestVoice maps the spans of frameworks of voice agents.
 func TestVoice(t *testing.T) {
 	t.Parallel()
 	const livekit, pipecat = "livekit-agents", "pipecat"
@@ -139,6 +144,7 @@ func TestVoice(t *testing.T) {
 	})
 }
 
+// TestAnthropic maps the spans of Anthropic's own SDK.
 func TestAnthropic(t *testing.T) {
 	t.Parallel()
 	const scope = "com.anthropic.sdk.python"
@@ -157,5 +163,24 @@ func TestAnthropic(t *testing.T) {
 		{name: "tool with an image", span: "anthropic.tool_use f", scope: scope, typ: event.TypeTool,
 			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "anthropic.tool_result.content": `[{"type":"text","text":"21"},{"type":"image"}]`},
 			want:  map[string]string{"outputs": `{"result":[{"type":"text","text":"21"},{"type":"image"}]}`}},
+	})
+}
+
+// TestOpenLIT maps what OpenLIT's instrumentations have beside the GenAI attributes.
+func TestOpenLIT(t *testing.T) {
+	t.Parallel()
+	const scope = "openlit.otel.tracing"
+	checkConventions(t, []conventionCase{
+		{name: "chain", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "invoke_workflow", "gen_ai.provider.name": "langchain", "gen_ai.workflow.input": `{"question": "q"}`, "gen_ai.workflow.output": `{"answer": "a"}`},
+			want:  map[string]string{"inputs": `{"question":"q"}`, "outputs": `{"answer":"a"}`}},
+		{name: "call", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 4, "gen_ai.usage.cost": 0.25, "gen_ai.tool.name": "f", "gen_ai.tool.call.id": "c",
+				"gen_ai.usage.completion_tokens_details.reasoning_tokens": 3, "gen_ai.usage.prompt_tokens_details.cached_tokens": 2},
+			want: map[string]string{"metadata.cost": "0.25", "metadata.reasoning_tokens": "3", "metadata.cache_read_input_tokens": "2"}},
+		{name: "memory", scope: scope, typ: event.TypeTool, attrs: map[string]any{"gen_ai.operation.name": "memory", "gen_ai.memory.search.query": "q"}, want: map[string]string{"inputs": `{"query":"q"}`}},
+		{name: "tool of MCP", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"mcp.operation.name": "client_call_tool", "mcp.method": "tools/call", "mcp.tool.name": "f", "mcp.tool.arguments": `{"x": 1}`, "mcp.result": `{"content": "21"}`},
+			want:  map[string]string{"name": "f", "metadata.tool_name": `"f"`, "inputs": `{"x":1}`, "outputs": `{"result":{"content": "21"}}`, "metadata.mcp_method": `"tools/call"`}},
 	})
 }

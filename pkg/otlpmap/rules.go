@@ -145,7 +145,7 @@ var usageRules = []rule{
 	{otelGenAI, "metadata.reasoning_tokens", []string{
 		"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens",
 		"llm.token_count.completion_details.reasoning", "ai.usage.outputTokenDetails.reasoningTokens",
-		"ai.usage.reasoningTokens",
+		"ai.usage.reasoningTokens", "gen_ai.usage.reasoning_output_tokens", "gen_ai.usage.completion_tokens_details.reasoning_tokens",
 	}, asCount, 0},
 	{otelGenAI, "metadata.audio_input_tokens", []string{
 		"gen_ai.usage.audio.input_tokens", "gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio",
@@ -252,6 +252,8 @@ var contentRules = []rule{
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
 	// Messages in span events, and then values of any shape.
 	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
+	{otelGenAI, "inputs", []string{"gen_ai.workflow.input"}, asInput, 0},
+	{otelGenAI, "outputs", []string{"gen_ai.workflow.output"}, asOutput, 0},
 	{openllmetry, "inputs", []string{"traceloop.entity.input"}, asInput, 0},
 	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},
 	{openinference, "inputs", []string{"input.value"}, asInput, 0},

@@ -28,6 +28,9 @@ const (
 	firstTokenEvent = "First Token Stream Event"
 	toolOutputEvent = "tool.output"
 	foundEvent      = "db.query.result" // OpenLLMetry's vector stores have one for each document that was found
+	// Azure's clients have the attributes of the same names as events, each with some of the messages.
+	inputEvent  = "gen_ai.input.messages"
+	outputEvent = "gen_ai.output.messages"
 )
 
 // asEventMessages stands in a rule for messageEvents, which run calls for the source "@messages".
@@ -59,7 +62,11 @@ func (b *eventBuilder) messageEvents(t target) {
 	if !b.filled(t.field) {
 		at := len(b.msgs)
 		for i := range list.Len() {
-			if role, ok := messageRoles[list.At(i).Name()]; ok && b.eventMessage(list.At(i), role) {
+			role, ok := messageRoles[list.At(i).Name()]
+			if list.At(i).Name() == inputEvent {
+				role, ok = "user", true
+			}
+			if ok && b.eventMessage(list.At(i), role) {
 				b.took(i)
 			}
 		}
@@ -77,7 +84,7 @@ func (b *eventBuilder) messageEvents(t target) {
 	at := len(b.msgs)
 	for i := range list.Len() {
 		switch ev := list.At(i); ev.Name() {
-		case choiceEvent:
+		case choiceEvent, outputEvent:
 			if b.eventMessage(ev, "assistant") {
 				b.took(i)
 			}
@@ -93,10 +100,12 @@ func (b *eventBuilder) messageEvents(t target) {
 // eventMessage appends the message of one span event: its attributes are the message's fields,
 // or one attribute holds the whole message. Content may be a list of parts in any shape. role is the one that the
 // event's name means; a role among the fields comes first. It returns false, and appends none, for an event without
-// content, calls or any other member.
+// content, calls or any other member. An attribute with a list of messages is these; it then returns false if the event has
+// more than that.
 func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	var m chatMessage
 	var result []byte
+	listed := false
 	for k, v := range ev.Attributes().All() {
 		switch k {
 		// Either the whole message as an object, or only its text.
@@ -107,18 +116,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 			}
 			if jsonscan.Kind(raw) == '{' &&
 				(jsonscan.Member(raw, "role") != nil || jsonscan.Member(raw, "content") != nil || jsonscan.Member(raw, "tool_calls") != nil) {
-				for c := jsonscan.Members(raw); c.Next(); {
-					switch string(c.Key) {
-					case "role":
-						m.role = c.Val
-					case "content":
-						m.content = c.Val
-					case "tool_calls":
-						m.calls = c.Val
-					default:
-						m.add(c.Key, c.Val)
-					}
-				}
+				m.fields(raw)
 				continue
 			}
 			m.content = b.eventText(v, raw)
@@ -138,11 +136,37 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 			m.finish = b.eventValue(v)
 		case "tool.result":
 			result = b.eventValue(v)
-		case "gen_ai.system", "gen_ai.provider.name", "event.name", "index":
-			// said by the span, by the event's name and by the order
+		case contentAttr:
+			raw := b.eventValue(v)
+			switch {
+			case jsonscan.Kind(raw) == '{':
+				if in := jsonscan.Member(raw, "message"); jsonscan.Kind(in) == '{' { // a choice
+					m.fields(in)
+				}
+				for c := jsonscan.Members(raw); c.Next(); {
+					switch string(c.Key) {
+					case "message", "index":
+					case "finish_reason":
+						m.finish = c.Val
+					case "id":
+						m.callID = c.Val
+					default:
+						m.field(c.Key, c.Val)
+					}
+				}
+			case jsonscan.Kind(raw) == '[' && b.readMessages(raw):
+				listed = true
+			default:
+				m.add(quotable(k), raw)
+			}
+		case "gen_ai.system", "gen_ai.provider.name", "event.name", "index", "gen_ai.message.role":
+			// said by the span, by the event's name, by the order and by the message
 		default:
 			m.add(quotable(k), b.eventValue(v))
 		}
+	}
+	if listed {
+		return len(m.extra) == 0
 	}
 	if jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && len(m.extra) == 0 {
 		return false
@@ -156,6 +180,26 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		b.addMessage(chatMessage{role: []byte(`"tool"`), content: result})
 	}
 	return true
+}
+
+// fields sets the fields of a message to the members of an object, and field one of them.
+func (m *chatMessage) fields(raw []byte) {
+	for c := jsonscan.Members(raw); c.Next(); {
+		m.field(c.Key, c.Val)
+	}
+}
+
+func (m *chatMessage) field(key, val []byte) {
+	switch string(key) {
+	case "role":
+		m.role = val
+	case "content":
+		m.content = val
+	case "tool_calls":
+		m.calls = val
+	default:
+		m.add(key, val)
+	}
 }
 
 // contentEvent appends the messages of the oldest form: one attribute with all of them, as JSON
