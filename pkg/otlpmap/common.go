@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math"
 	"strings"
@@ -282,12 +283,13 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	}
 	// On every event, so that none depends on which requests brought the others; the events of
 	// a session are compressed together, where a repetition costs next to nothing.
-	raw := s.resource.object(b)
+	s.resource.object(b)
+	raw, left := s.resource.next()
 	if len(raw) > 2 {
 		b.put(fieldResource, raw)
 	}
-	if s.resource.left > 0 {
-		b.losses.cuts = append(b.losses.cuts, cutOff{"resource", len(raw) + s.resource.left})
+	if left > 0 {
+		b.losses.cuts = append(b.losses.cuts, cutOff{"resource", len(raw) + left})
 	}
 	if h := b.x.sessions[e.SessionID]; h != nil && h.name != "" {
 		b.markText(compiled.lists[sessionNameKeys], h.name)
@@ -312,14 +314,15 @@ func (b *eventBuilder) otlpFields() {
 	}
 	b.putText(fieldInstrumentor, conventions[s.by].name)
 	// Made once for all spans of the scope.
-	if s.scope.json == nil {
-		s.scope.json = b.scopeObject(s.scope)
+	if !s.scope.made {
+		b.makeScope(s.scope)
 	}
-	if len(s.scope.json) > 2 {
-		b.put(fieldScope, s.scope.json)
+	raw, left := s.scope.next()
+	if len(raw) > 2 {
+		b.put(fieldScope, raw)
 	}
-	if s.scope.left > 0 {
-		b.losses.cuts = append(b.losses.cuts, cutOff{"scope", len(s.scope.json) + s.scope.left})
+	if left > 0 {
+		b.losses.cuts = append(b.losses.cuts, cutOff{"scope", len(raw) + left})
 	}
 	if state := s.src.TraceState().AsRaw(); state != "" {
 		b.putText(fieldTraceState, state)
@@ -360,8 +363,9 @@ func (b *eventBuilder) hexField(t target, id []byte) {
 	o.buf = append(o.buf, '"')
 }
 
-// scopeObject returns a scope as metadata.scope has it.
-func (b *eventBuilder) scopeObject(sc *requestScope) []byte {
+// makeScope makes metadata.scope.
+func (b *eventBuilder) makeScope(sc *requestScope) {
+	sc.made = true
 	var o object
 	if sc.name != "" {
 		o.open("name")
@@ -375,9 +379,9 @@ func (b *eventBuilder) scopeObject(sc *requestScope) []byte {
 		before := len(o.buf)
 		o.open("attributes")
 		if o.buf = b.appendMap(o.buf, sc.attrs, 0); len(o.buf) > sc.most {
-			sc.left = len(o.buf) - before
+			sc.whole, sc.left = append(bytes.Clone(o.buf), '}'), len(o.buf)-before
 			o.buf = o.buf[:before]
 		}
 	}
-	return append(o.buf, '}')
+	sc.json = append(o.buf, '}')
 }

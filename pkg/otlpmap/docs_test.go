@@ -67,8 +67,9 @@ const docIDs = `## Ids, sessions and time
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
 - Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
   ` + "`metadata.clock_skew`" + `.
-- The resource's attributes are in every event's ` + "`metadata.resource`" + `, those that fit: 4 KiB of JSON, and in requests of fewer than 4,096 spans
-  16 MiB over all of them; of a scope a quarter of that. ` + "`metadata.truncated`" + ` says how large the others were; an implicit session has those of its first span.
+- The resource's attributes are in every event's ` + "`metadata.resource`" + `, as far as they fit: 4 KiB of JSON, and in requests of fewer than 8,192 spans
+  32 MiB over all of them; of a scope a quarter of that. ` + "`metadata.truncated`" + ` says how large it is. The first event
+  of each resource and scope in a request has all of it. An implicit session has the resource of its first span.
   ` + "`service.name` and `service.version`" + ` are in the metadata of every event.
 
 `

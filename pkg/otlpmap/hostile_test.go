@@ -46,10 +46,13 @@ func TestSharedIsBounded(t *testing.T) {
 	for _, h := range batch.Sessions {
 		size += len(h.Metadata) + len(h.Source) + len(h.Fallback) + len(h.Name)
 	}
-	if bound := spans * (2*most + scope + 16<<10); size > bound {
+	if bound := 2*large + spans*(2*most+scope+16<<10); size > bound {
 		t.Errorf("%d bytes, more than %d", size, bound)
 	}
-	all := rawjson.Concat(batch.Events[0].Metadata, batch.Events[0].ColdMetadata)
+	if text, ok := rawjson.Text(rawjson.Path(batch.Events[0].ColdMetadata, "resource", "big")); !ok || len(text) == 0 {
+		t.Error("the first event lacks what the resource has") // and no attribute is lost
+	}
+	all := rawjson.Concat(batch.Events[1].Metadata, batch.Events[1].ColdMetadata)
 	if host := rawjson.Path(all, "resource", "host.name"); string(host) != `"h"` {
 		t.Errorf("host.name is %s", host)
 	}

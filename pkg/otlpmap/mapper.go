@@ -280,17 +280,32 @@ type resource struct {
 	// session.id: the session of spans that name none themselves.
 	session string
 	// The first of resourceSourceKeys that is set: the source of spans that name none themselves.
-	source string
-	json   []byte // all attributes but our own stamps, as one object; made when asked for
-	made   bool
-	most   int // bytes of json
-	left   int // bytes of what did not fit into it
+	source       string
+	sharedObject // all attributes but our own stamps
+}
+
+// sharedObject is JSON that all events of a resource or a scope have. It is made when it is asked for.
+type sharedObject struct {
+	made  bool
+	json  []byte // what fits
+	most  int    // bytes of json
+	left  int    // bytes of what did not fit into it
+	whole []byte // with what did not fit, for the first event; nil: there is nothing more, or an event has it
+}
+
+// next returns the object for the next event, and how many bytes it lacks. The first event has all of it.
+func (o *sharedObject) next() (object []byte, left int) {
+	if whole := o.whole; whole != nil {
+		o.whole = nil
+		return whole, 0
+	}
+	return o.json, o.left
 }
 
 // What the spans of a request share stands in each of their events: a resource of a few MB before thousands of spans would take
-// gigabytes. So it is bounded by the number of spans.
+// gigabytes. So it is bounded by the number of spans, but for the first.
 const (
-	sharedBytes   = 16 << 20 // of resources, in all events of a request
+	sharedBytes   = 32 << 20 // of resources, in all events of a request
 	leastShared   = 4 << 10  // of its resource, in each event
 	maxSharedText = 1 << 10  // of one text that is a field of each event
 )
@@ -314,7 +329,7 @@ const stampPrefix = "spangrove."
 
 // newResource reads what every span of the part needs. The JSON of all attributes is left to object; it has at most so many bytes.
 func newResource(src pcommon.Resource, most int) *resource {
-	r := &resource{attrs: src.Attributes(), most: most}
+	r := &resource{attrs: src.Attributes(), sharedObject: sharedObject{most: most}}
 	r.service = sharedText(textOf(r.attrs, "service.name"))
 	r.version = sharedText(textOf(r.attrs, "service.version"))
 	r.session = sharedSession(r.attrs, "session.id")
@@ -348,13 +363,14 @@ type requestScope struct {
 	name, version string
 	attrs         pcommon.Map
 	// The convention that the scope's name announces, otel if none.
-	by   convention
-	json []byte // as metadata.scope; made when asked for
-	most int    // bytes of json
-	left int    // bytes of what did not fit into it
+	by           convention
+	sharedObject // metadata.scope
 }
 
 // newScope reads a scope. Its JSON is left to the first span that writes it; it has at most so many bytes.
 func newScope(src pcommon.InstrumentationScope, most int) *requestScope {
-	return &requestScope{name: sharedText(src.Name()), version: sharedText(src.Version()), attrs: src.Attributes(), by: ofScope(src.Name()), most: most}
+	return &requestScope{
+		name: sharedText(src.Name()), version: sharedText(src.Version()), attrs: src.Attributes(), by: ofScope(src.Name()),
+		sharedObject: sharedObject{most: most},
+	}
 }

@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"math"
 	"strings"
 
 	"github.com/google/uuid"
@@ -166,6 +167,14 @@ func (r *resource) object(b *eventBuilder) []byte {
 		return r.json
 	}
 	r.made = true
+	if r.json, r.left = r.within(b, r.most); r.left > 0 {
+		r.whole, _ = r.within(b, math.MaxInt)
+	}
+	return r.json
+}
+
+// within returns the attributes that fit into so many bytes, and how many bytes the others take.
+func (r *resource) within(b *eventBuilder, most int) (json []byte, left int) {
 	var o object
 	for k, v := range r.attrs.All() {
 		if strings.HasPrefix(k, stampPrefix) {
@@ -175,16 +184,16 @@ func (r *resource) object(b *eventBuilder) []byte {
 			before := len(o.buf)
 			o.open(k)
 			o.buf = b.appendValue(o.buf, v)
-			if len(o.buf) > r.most {
-				r.left += len(o.buf) - before
+			if len(o.buf) > most {
+				left += len(o.buf) - before
 				o.buf = o.buf[:before]
 			}
 		}
 	}
-	if !o.empty() {
-		r.json = append(o.buf, '}')
+	if o.empty() {
+		return nil, left
 	}
-	return r.json
+	return append(o.buf, '}'), left
 }
 
 // index notes the places of spans by their ids, where parents or ids of their own matter. Otherwise
