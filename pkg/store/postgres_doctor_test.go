@@ -92,6 +92,9 @@ func TestPostgresDoctor(t *testing.T) {
 	place.Exec(t, `UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'event_run'::regclass`)
 	want("a partitioned index that is not valid", "error objects")
 	mended("a partitioned index that is not valid")
+	place.Exec(t, `ALTER TABLE event DISABLE TRIGGER USER`)
+	want("triggers that are switched off", "error objects")
+	mended("triggers that are switched off")
 	close(stop)
 	if err := <-stopped; err != nil {
 		t.Errorf("events could not be stored meanwhile: %v", err)

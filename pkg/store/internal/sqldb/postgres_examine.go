@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -334,6 +335,11 @@ func (d *Postgres) MendObjects(ctx context.Context, change Changer) (done string
 	missing, err := d.missing(ctx)
 	if err != nil {
 		return "", false, err
+	}
+	for i, o := range missing {
+		if o.kind == "TRIGGER" { // one that is switched off is there
+			missing[i].statement = strings.Replace(o.statement, "CREATE TRIGGER", "CREATE OR REPLACE TRIGGER", 1)
+		}
 	}
 	done, triggers, err = mendObjects(ctx, missing, change)
 	if len(invalid) > 0 && err == nil {
