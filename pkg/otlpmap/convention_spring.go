@@ -1,6 +1,7 @@
 package otlpmap
 
-// springAIConvention is Spring AI: GenAI attributes of models, and names of its own for the rest. The scope is that of the whole application.
+// springAIConvention is Spring AI: GenAI attributes of models, and names of its own for the rest. The scope is that of the
+// whole application.
 var springAIConvention = definition{
 	name:       "spring-ai",
 	version:    "the names of its releases 1.0 to 2.0",
@@ -20,7 +21,8 @@ const (
 	springDefault      = "default"
 )
 
-// springAIKinds are the kinds of its spans. They come before gen_ai.operation.name, which says "framework" of tools, too. A vector store that is searched is a retriever.
+// springAIKinds are the kinds of its spans. They come before gen_ai.operation.name, which says "framework" of tools, too. A
+// vector store that is searched is a retriever.
 var springAIKinds = []kindRule{
 	{by: springAI, attr: "db.vector.query.content", like: []kindPattern{{"*", onRetriever}}},
 	{by: springAI, attr: "spring.ai.kind", is: map[string]spanRole{

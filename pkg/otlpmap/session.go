@@ -55,7 +55,8 @@ func (s *span) root() bool { return s.parent == [8]byte{} }
 // sessionKey returns the key a span names: one of the session attributes, a session in its caller's
 // metadata, or the session of its resource, in this order; "" for none.
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
-	if key := s.text(attrs, compiled.lists[sessionKeys]); key != "" && !(key == springDefault && s.firstText(attrs, compiled.lists[sessionKeys]).key == springConversation) {
+	keys := compiled.lists[sessionKeys]
+	if key := s.text(attrs, keys); key != "" && !(key == springDefault && s.firstText(attrs, keys).key == springConversation) {
 		if key[0] == '"' { // MLflow's values are JSON
 			if raw, ok := x.builder.clean(view(key)); ok && !jsonscan.Empty(raw) {
 				return unquoted(raw)
