@@ -44,7 +44,9 @@ func ParseRange(raw json.RawMessage, field string, now time.Time) (from, to *flo
 		case text[0] == '{':
 			return parseRangeText(text, field, now)
 		}
-		from, err = parseRelative(text, field, now)
+		if from, err = parseRelative(text, field, now); err != nil && strings.Trim(text, "0123456789mhdwM") != "" {
+			err = fault.InvalidField(field, "is neither a range such as \"7d\" (a whole number and m, h, d, w or M) nor an object with $gte and $lte")
+		}
 		return from, nil, err
 	case '{':
 		return parseRangeObject(raw, field, now)

@@ -23,9 +23,8 @@ const maxIndex = 10_000
 //	dateRange=24h  dateRange[$gte]=1&dateRange[$lte]=2  dateRange={"$gte":1}
 //
 // Objects and arrays may be in Python's own spelling, {'$gte': 1}, in place of JSON: the Python client writes so
-// whatever dictionaries it is handed. Numbers and booleans stay
-// strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
-// Errors are fault.Invalid naming the parameter.
+// whatever dictionaries it is handed. Numbers and booleans stay strings, which DecodeSearch reads too. Parameters that a search
+// does not have are left out. Errors are fault.Invalid naming the parameter.
 func QueryObject(rawQuery string) (json.RawMessage, error) {
 	params, err := ParseParams(rawQuery)
 	if err != nil {
@@ -209,7 +208,8 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 	return joinElements(list), nil
 }
 
-// rangeParam reads a date range: an object member by member (dateRange[$gte]=1) or as one text, or any other text. What a text means is for the reader of ranges to say.
+// rangeParam reads a date range: an object member by member (dateRange[$gte]=1) or as one text, or any other text. What a text
+// means is for the reader of ranges to say.
 func rangeParam(ps []param) (json.RawMessage, error) {
 	if len(ps[0].path) == 0 {
 		if len(ps) > 1 {

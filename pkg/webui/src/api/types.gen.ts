@@ -1500,6 +1500,8 @@ export interface Mapping {
   inputs?: string[];
   history?: string[];
   ground_truth?: string[];
+  /** the name of older clients; counts where ground_truth is empty */
+  groundTruth?: string[];
 }
 
 export interface Metric {
