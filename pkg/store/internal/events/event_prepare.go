@@ -70,8 +70,8 @@ func (b *writeBatch) Days() iter.Seq[int32] {
 // Size implements writer.Batch.
 func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes }
 
-// maxRepeats is how many further copies of one event a request may have that fill in what the first lacks.
-const maxRepeats = 100
+// maxMerged bounds the bytes of events into which the further copies of a request are merged, each of which makes its event anew.
+const maxMerged = 256 << 20
 
 // prepare checks a batch, groups its events by session and compresses their payload, all of
 // it outside the writer. A repeated id within the batch is folded into its first event.
@@ -86,7 +86,7 @@ const maxRepeats = 100
 // The filters of ids are asked here only to decide whether a payload can be compressed in advance; split asks again
 // within the transaction.
 //
-// Of more than maxRepeats copies of one event the others are left out: each of them makes the event anew.
+// Past maxMerged a native request is refused, and copies of spans are left out.
 func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	p := &writeBatch{project: projectID}
 	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
@@ -95,7 +95,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	}
 	groups := map[key]*eventGroup{}
 	byID := make(map[uuid.UUID]*head, len(b.Events))
-	repeats := map[uuid.UUID]int{}
+	merged := 0
 	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
 	// A request may describe a session more than once. The first description counts.
 	for i := range b.Sessions {
@@ -121,8 +121,12 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 		if first := byID[e.ID]; first != nil {
 			// Here it costs no transaction. The writer relies on it: an id occurs once in a request.
-			if repeats[e.ID]++; repeats[e.ID] <= maxRepeats || first.in.Unfinished && !e.Unfinished {
+			switch merged += first.in.Bytes(); {
+			case merged <= maxMerged || first.in.Unfinished && !e.Unfinished:
 				first.in.Repeat(e)
+			case e.TraceID == uuid.Nil:
+				return nil, fault.In(fmt.Sprintf("events[%d].event_id", i), fault.New(fault.TooLarge,
+					"too many copies of large events in one request: together they are merged into more than %d MiB", maxMerged>>20))
 			}
 			continue
 		}
