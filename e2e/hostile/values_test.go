@@ -16,6 +16,7 @@ func init() {
 	register(hostileCase{name: "values_for_agents", attack: valuesForAgents, memoryMiB: 200})
 	register(hostileCase{name: "values_in_chunks", attack: valuesInChunks, memoryMiB: 400})
 	register(hostileCase{name: "values_in_metrics", attack: valuesInMetrics, memoryMiB: 400})
+	register(hostileCase{name: "shared_by_spans", attack: sharedBySpans, memoryMiB: 400})
 }
 
 const many = 1_300_000 // values of three bytes each, with the comma, make less than 4 MiB
@@ -73,6 +74,25 @@ func valuesInMetrics(t *testing.T, s *stage) {
 		status, answer := compressed(t.Context(), t, s.hostile.read, "/mcp", "application/json", "gzip", gzipped(t, search))
 		if status != http.StatusOK || !strings.Contains(string(answer), "too large to be read") {
 			refusedOrBusy(t, "POST /mcp", status, answer)
+		}
+	})
+}
+
+// sharedBySpans sends megabytes of a resource and of a scope that thousands of spans share, each of whose events is to have them.
+func sharedBySpans(t *testing.T, s *stage) {
+	const spans = 10_000
+	attribute := fmt.Sprintf(`"attributes":[{"key":"large","value":{"stringValue":%q}}]`, strings.Repeat("x", 8<<20))
+	var list strings.Builder
+	for i := range spans {
+		if i > 0 {
+			list.WriteByte(',')
+		}
+		fmt.Fprintf(&list, `{"traceId":"%032x","spanId":"%016x","name":"s","startTimeUnixNano":"%d","endTimeUnixNano":"%[3]d"}`, i/10+1, i+1, time.Now().UnixNano())
+	}
+	body := gzipped(t, fmt.Appendf(nil, `{"resourceSpans":[{"resource":{%s},"scopeSpans":[{"scope":{"name":"n",%s},"spans":[%s]}]}]}`, attribute, attribute, list.String()))
+	repeat(4, func() {
+		if status, answer := compressed(t.Context(), t, s.hostile.ingest, s.HTTP+"/v1/traces", "application/json", "gzip", body); status != http.StatusOK {
+			refusedOrBusy(t, "POST /v1/traces", status, answer)
 		}
 	})
 }
