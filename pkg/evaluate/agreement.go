@@ -190,8 +190,12 @@ func compareNumbers(scores, labels []float64) (a evaluation.NumberAgreement) {
 	return a
 }
 
-// mean returns the mean of numbers whose sum may be beyond what a double holds.
+// mean returns the mean of numbers whose sum may be beyond what a double holds. Of equal ones it is exactly that number, so that they have
+// no variance.
 func mean(list []float64) (m float64) {
+	if low := slices.Min(list); low == slices.Max(list) {
+		return low
+	}
 	for _, v := range list {
 		m += v / float64(len(list))
 	}

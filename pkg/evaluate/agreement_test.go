@@ -85,6 +85,26 @@ func TestAgreeOnNumbers(t *testing.T) {
 	}
 }
 
+// TestAgreeOnEqualNumbers compares numbers of which one side, or both, are all the same: there is no correlation then, however they are
+// written in binary.
+func TestAgreeOnEqualNumbers(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 30; n++ {
+		for _, tt := range []struct {
+			pair, other string
+			kappa       bool
+		}{{"0.1 0.7", "0.1 0.7", true}, {"0.1 0.1", "0.1 0.1", false}, {"0.1 0.7", "0.1 0.3", true}, {"0.7 0.1", "0.3 0.1", true}} {
+			a := evaluate.Agree(labelledBy(append(times(n, tt.pair), tt.other)...), metric.Threshold{})
+			if a.Numbers.Correlation != nil {
+				t.Errorf("%d times %s and %s: a correlation of %v", n, tt.pair, tt.other, *a.Numbers.Correlation)
+			}
+			if (a.Numbers.Kappa != nil) != tt.kappa {
+				t.Errorf("%d times %s and %s: kappa is %v", n, tt.pair, tt.other, a.Numbers.Kappa)
+			}
+		}
+	}
+}
+
 // TestAgreeByThreshold compares scores by whether they pass.
 func TestAgreeByThreshold(t *testing.T) {
 	t.Parallel()
