@@ -69,6 +69,7 @@ func composite(d *metric.Definition, event json.RawMessage) (evaluation.Result, 
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return refusal("The scores are too large to be combined.%s", rest)
 	}
+	value = rawjson.Rounded(value) // what is one half, or exactly a threshold, must not miss it by the last binary digit
 	r := evaluation.Result{Success: true, Score: rawjson.AppendNumber(nil, value), Explanation: how + strings.Join(used, ", ") + "." + rest}
 	if d.Return == metric.Boolean {
 		r.Explanation = fmt.Sprintf("%s, that is %s; true from %s on.%s",

@@ -420,7 +420,7 @@ func mean(values []json.RawMessage) (m json.RawMessage, ok bool) {
 	if same {
 		return values[0], true
 	}
-	return rawjson.AppendNumber(nil, sum), true
+	return rawjson.AppendNumber(nil, rawjson.Rounded(sum)), true
 }
 
 // most returns the value that more have given than any other.

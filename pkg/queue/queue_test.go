@@ -130,6 +130,8 @@ func TestAnnotations(t *testing.T) {
 	}{
 		{"one is enough", 1, [][3]string{{"a", `{"m":1.50}`, `done 1 {"m":1.50} change {"m":1.50}`}}},
 		{"two numbers", 2, [][3]string{{"a", `{"m":1}`, `waiting 2  change `}, {"b", `{"m":4}`, `done 2 {"m":2.5} change {"m":2.5}`}}},
+		{"three numbers", 3, [][3]string{{"a", `{"m":1,"n":0.1}`, `waiting 3  change `}, {"b", `{"m":4,"n":0.2}`, `waiting 3  change `},
+			{"c", `{"m":1,"n":0.3}`, `done 3 {"m":2,"n":0.2} change {"m":2,"n":0.2}`}}},
 		{"equal numbers keep their digits", 2, [][3]string{{"a", `{"m":1.50}`, `waiting 2  change `}, {"b", `{"m":1.5}`, `done 2 {"m":1.50} change {"m":1.50}`}}},
 		{"large numbers", 2, [][3]string{{"a", `{"m":1.7e308}`, `waiting 2  change `}, {"b", `{"m":1.5e308}`, `done 2 {"m":1.6e+308} change {"m":1.6e+308}`}}},
 		{"two agree", 2, [][3]string{{"a", `{"m":true,"n":"x"}`, `waiting 2  change `}, {"b", `{"m":true,"n":"\u0078"}`, `done 2 {"m":true,"n":"x"} change {"m":true,"n":"x"}`}}},
@@ -178,7 +180,7 @@ func TestSettled(t *testing.T) {
 			{"lead", "settle", `{"m":"x","n":2.5}`, `done 2 {"n":2.5,"m":"x"} change {"n":2.5,"m":"x"}`},
 			{"a", "withdraw", ``, `CONFLICT`},
 			{"a", "annotate", `{"m":"y","n":2}`, `done 2 {"m":"x","n":2.5} change `},
-			{"lead", "unsettle", ``, `done 2 {"m":"y","n":2.333333333333333} change {"m":"y","n":2.333333333333333}`},
+			{"lead", "unsettle", ``, `done 2 {"m":"y","n":2.33333333333333} change {"m":"y","n":2.33333333333333}`},
 			{"lead", "unsettle", ``, `NOT_FOUND`},
 		}},
 		{"settled before the third came", 2, []step{

@@ -312,6 +312,14 @@ func AppendNumber(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
+// Rounded returns a number that was computed with the 15 digits that every double holds: a sum of 0.1 and 0.2 is 0.3, and a mean of 1, 4 and 1 is 2.
+func Rounded(f float64) float64 {
+	if r, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 15, 64), 64); err == nil {
+		return r
+	}
+	return f // so large that the last digit would be one too many
+}
+
 // maxFloat is math.MaxFloat64.
 const maxFloat = 1.79769313486231570814527423731704356798070e+308
 
