@@ -134,7 +134,11 @@ func (s *anthropicStream) take(e *anthropicEvent) error {
 		if e.Delta.StopReason == "refusal" {
 			s.refusal = "its provider's safeguards stopped the answer"
 		}
-		s.usage.Completion = e.Usage.Output
+		// What the answer has taken so far. Anthropic told of the prompt when it began; others who speak its API do so only now, or tell nothing
+		// more here.
+		now := e.Usage.usage()
+		s.usage.Prompt, s.usage.Completion = max(s.usage.Prompt, now.Prompt), max(s.usage.Completion, now.Completion)
+		s.usage.CacheRead, s.usage.CacheWrite = max(s.usage.CacheRead, now.CacheRead), max(s.usage.CacheWrite, now.CacheWrite)
 	case "error":
 		return errors.New(e.Error.Message)
 	case "content_block_start":

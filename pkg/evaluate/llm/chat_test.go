@@ -14,6 +14,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/playground"
+	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -90,6 +91,35 @@ const (
 	geminiText = `{"candidates":[{"content":{"role":"model","parts":[{"text":"Hm.","thought":true},{"text":"It "}]}}],"modelVersion":"gemini-2.0-flash"}
 		{"candidates":[{"content":{"role":"model","parts":[{"text":"rains."},{"functionCall":{"name":"weather","args":{"city":1}},"thoughtSignature":"AQI="}]},"finishReason":"STOP"}],"modelVersion":"gemini-2.0-flash","usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":13,"thoughtsTokenCount":7,"totalTokenCount":120}}`
 )
+
+// TestAnthropicUsage has the tokens of an answer told in pieces, as Anthropic and others who speak its API tell them.
+func TestAnthropicUsage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, begin, end string
+		want             price.Usage
+	}{
+		{"Anthropic's", `{"input_tokens":100,"output_tokens":1,"cache_read_input_tokens":10}`, `{"output_tokens":20}`, price.Usage{Prompt: 110, Completion: 20, CacheRead: 10}},
+		{"all again at the end", `{"input_tokens":100,"output_tokens":1}`, `{"input_tokens":100,"output_tokens":20}`, price.Usage{Prompt: 100, Completion: 20}},
+		{"all at the end", `{"input_tokens":0,"output_tokens":0}`, `{"input_tokens":100,"output_tokens":20,"cache_read_input_tokens":10}`, price.Usage{Prompt: 110, Completion: 20, CacheRead: 10}},
+		{"all at the begin", `{"input_tokens":100,"output_tokens":20}`, `null`, price.Usage{Prompt: 100, Completion: 20}},
+	} {
+		var r reply
+		s := anthropicStream{reply: &r, calls: map[int]int{}}
+		for _, text := range []string{`{"type":"message_start","message":{"usage":` + tt.begin + `}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":` + tt.end + `}`} {
+			var e anthropicEvent
+			if err := json.Unmarshal([]byte(text), &e); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.take(&e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(tt.want, r.usage); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
 
 // TestChat streams through each API and looks at what is told and what was sent.
 func TestChat(t *testing.T) {
