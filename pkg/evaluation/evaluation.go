@@ -46,9 +46,9 @@ type Evaluation struct {
 
 	Score       json.RawMessage // number, boolean or string; nil: none
 	Explanation string
-	Failure     string // the engine's sort of failure
-	Passed      *bool  // whether the score meets the metric's threshold; nil: it says nothing of it
-	Cost        float64
+	Failure     string  // the engine's sort of failure
+	Passed      *bool   // whether the score meets the metric's threshold; nil: it says nothing of it
+	Cost        float64 // of all attempts, in US dollars
 	LatencyMS   float64 // its share of the time the engine took for the batch it was in
 }
 
@@ -104,7 +104,7 @@ type Outcome struct {
 	Explanation string
 	Failure     string
 	Passed      *bool
-	Cost        float64
+	Cost        float64 // of this attempt, in US dollars
 	LatencyMS   float64
 }
 

@@ -694,6 +694,25 @@ func TestLimitedReads(t *testing.T) {
 	}
 }
 
+// What an attempt cost that gave no score is a part of what the evaluation cost.
+func TestCostOfAttempts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	asked := 0
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
+		if asked++; asked == 1 {
+			return []evaluation.Result{{Temporary: true, Failure: "provider", Cost: 0.25}}, nil
+		}
+		return []evaluation.Result{{Success: true, Score: json.RawMessage("1"), Cost: 0.5}}, nil
+	}
+	w.metric("m", nil)
+	w.put(step("a"))
+	w.drain()
+	w.move(time.Minute)
+	w.drain()
+	w.equal("cost", 0.75, w.evaluations()[0].Cost)
+}
+
 // What an engine is being made ready for waits as long as it says, and that costs no attempt.
 func TestLater(t *testing.T) {
 	t.Parallel()

@@ -261,6 +261,7 @@ func (b *jobBatch) evaluate(ctx, running context.Context) (worked time.Duration)
 			case !res.Success:
 				o.State = evaluation.Failed
 			}
+			o.Cost = res.Cost // whatever came of it: the first of a judge's two questions may have been answered, and the second not
 			b.addOutcome(b.jobs[i], o)
 		}
 	}

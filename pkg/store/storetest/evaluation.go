@@ -26,6 +26,7 @@ var evaluationTests = []test{
 	{"Evaluation/one after another", oneAfterAnother},
 	{"Evaluation/bounded number of metrics", onlineBound},
 	{"Evaluation/claimed, finished, retried", evaluationLife},
+	{"Evaluation/costs what all attempts have cost", evaluationCost},
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/a version that is no longer in force", outdatedFinish},
 	{"Evaluation/telemetry leaves scores alone", scoresStay},
@@ -347,6 +348,28 @@ func evaluationLife(e *env) {
 	n, err = e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{EventID: good.ID})
 	e.ok(err)
 	e.equal("what is done is not retried", int64(0), n)
+}
+
+func evaluationCost(e *env) {
+	c := e.clocked()
+	m := e.onlineMetric("m")
+	x := step("s", "a", 0)
+	e.put(x)
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: x.ID}}})
+	finish := func(o evaluation.Outcome) {
+		e.Helper()
+		o.Job = e.claimJobs(1)[0]
+		e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{o}))
+	}
+	finish(evaluation.Outcome{State: evaluation.Waiting, Due: c.Now().UnixMilli(), Cost: 0.25})
+	finish(evaluation.Outcome{State: evaluation.Failed, Failure: "unparsed", Cost: 0.5})
+	_, err := e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{EventID: x.ID})
+	e.ok(err)
+	finish(evaluation.Outcome{State: evaluation.Done, Score: raw(`1`), Cost: 1})
+	e.equal("of the evaluation", 1.75, e.evaluations(evaluation.Query{EventID: x.ID})[0].Cost)
+	online, _, err := e.s.CountEvaluations(e.ctx, e.project, m, nil, nil)
+	e.ok(err)
+	e.equal("of the metric", 1.75, online.Cost)
 }
 
 // scoresStay has updates of telemetry say something else of scores that the server and people gave.

@@ -229,7 +229,7 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 			finished_ms = $6,
 			failure = $7,
 			passed = $8,
-			cost = $9,
+			cost = cost + $9,
 			latency_ms = $10,
 			score = $11,
 			explanation = $12,
