@@ -713,6 +713,49 @@ func TestCostOfAttempts(t *testing.T) {
 	w.equal("cost", 0.75, w.evaluations()[0].Cost)
 }
 
+// brokenStore cannot read one session.
+type brokenStore struct {
+	Store
+	broken uuid.UUID
+}
+
+func (b brokenStore) Session(ctx context.Context, project int64, id uuid.UUID) (*event.Set, error) {
+	if id == b.broken {
+		return nil, fault.New(fault.Internal, "damaged")
+	}
+	return b.Store.Session(ctx, project, id)
+}
+
+// An event that cannot be read is given up by itself, and those that were claimed with it are scored.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", func(d *metric.Definition) {
+		d.Filters = json.RawMessage(`{"filterArray":[{"field":"event_type","operator":"is","value":"session"}]}`)
+	})
+	for i := range 4 {
+		e := step("a")
+		e.SessionID = uuid.UUID{15: byte(i + 1)}
+		w.put(e)
+		if i == 0 {
+			w.r.store = brokenStore{w.r.store, e.SessionID}
+		}
+	}
+	for range 10 {
+		_, _ = w.r.feed(t.Context())
+		for range 3 {
+			_, _ = w.r.workOnce(t.Context())
+		}
+		w.move(time.Hour)
+		w.r.queue.read = time.Time{}
+	}
+	got := map[string]int{}
+	for _, e := range w.evaluations() {
+		got[fmt.Sprint(e.State, " ", e.Attempts, " ", e.Explanation)]++
+	}
+	w.equal("evaluations", map[string]int{"done 1 seen": 3, "dead 3 The event could not be read.": 1}, got)
+}
+
 // What an engine is being made ready for waits as long as it says, and that costs no attempt.
 func TestLater(t *testing.T) {
 	t.Parallel()

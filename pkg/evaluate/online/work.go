@@ -176,23 +176,38 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 			b.addOutcome(j, evaluation.Outcome{State: evaluation.Dead, Explanation: why})
 			continue
 		}
-		e, err := set.Load(ctx, i)
-		if err != nil {
-			return nil, err
-		}
-		text, err := s.text(ctx, &e)
-		if errors.Is(err, wire.ErrTooLarge) {
+		text, err := s.load(ctx, set, i)
+		switch {
+		case errors.Is(err, wire.ErrTooLarge):
 			why := fmt.Sprintf("The session has more than %d bytes.", batchBytes)
 			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluation.Unfit), Explanation: why})
 			continue
-		}
-		if err != nil {
+		case fault.IsNotFound(err): // deleted meanwhile
+			b.addOutcome(j, evaluation.Outcome{Drop: true})
+			continue
+		case fault.Of(err) == fault.Limited && b.read > 0 && ctx.Err() == nil:
+			return b, nil // those before it need not wait
+		case err != nil && (ctx.Err() != nil || fault.Of(err) == fault.Limited || fault.Of(err) == fault.Unavailable):
 			return nil, err
+		case err != nil: // it is tried again by itself: the others are not given up with it
+			s.runner.options.Logger.Warn("an event to evaluate cannot be read", zap.Int64("project_id", s.group.Project),
+				zap.Stringer("event_id", j.EventID), zap.Error(err))
+			b.addOutcome(j, b.retryLater(j, "The event could not be read."))
+			continue
 		}
 		b.jobs, b.events = append(b.jobs, j), append(b.events, text)
 		bytes += len(text)
 	}
 	return b, nil
+}
+
+// load reads event i of a set for an engine.
+func (s *groupWork) load(ctx context.Context, set *event.Set, i int) (json.RawMessage, error) {
+	e, err := set.Load(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return s.text(ctx, &e)
 }
 
 // text returns the JSON that an engine gets for an event; for a session with all that is below it.
