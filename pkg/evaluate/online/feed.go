@@ -69,7 +69,7 @@ func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 // feedProject enqueues the evaluations of a project's next outbox rows and of the delayed events that
 // are due, and returns how many events it looked at.
 func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Delayed) (looked int, err error) {
-	f := &projectFeed{runner: r, answer: evaluation.Enqueue{Project: id, Handled: due}}
+	f := &projectFeed{runner: r, answer: evaluation.Enqueue{Project: id, Handled: due}, active: map[uuid.UUID]bool{}}
 	p, err := r.store.ProjectByID(ctx, id)
 	if err != nil && fault.Of(err) != fault.NotFound {
 		return 0, err
@@ -91,6 +91,7 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Del
 		f.answer.OutboxIDs = append(f.answer.OutboxIDs, row.ID)
 		looked += len(row.Events)
 		for _, a := range row.Events {
+			f.active[a.SessionID] = true
 			if f.examineNow(a) {
 				fresh = append(fresh, a.EventID)
 			}
@@ -116,6 +117,7 @@ type projectFeed struct {
 	runner *Runner
 	rules  []metricRule
 	answer evaluation.Enqueue
+	active map[uuid.UUID]bool // sessions for which something has come
 }
 
 // examineNow reports whether an event that was stored or changed is to be looked at now. A session is
@@ -150,6 +152,9 @@ func (f *projectFeed) look(ctx context.Context, ids []uuid.UUID, waited bool) er
 			due := f.runner.dueIn(f.runner.options.Unfinished)
 			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: e.ID, Due: due})
 			continue
+		}
+		if e.IsSession() && f.active[e.ID] {
+			continue // examineNow has just put it off
 		}
 		f.request(&e)
 	}

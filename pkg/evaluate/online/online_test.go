@@ -351,6 +351,26 @@ func TestSessions(t *testing.T) {
 	w.equal("once", 1, len(w.evaluations()))
 }
 
+// A session for which something has come since the feeder last looked is not idle, also if its time had come by then.
+func TestSessionGoesOnUnseen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("all", func(d *metric.Definition) { d.EventType = new(string); *d.EventType = "session" })
+	a := step("a")
+	w.put(a)
+	w.drain()
+	w.move(59 * time.Second)
+	w.put(step("b"))
+	w.move(time.Second)
+	w.drain()
+	w.equal("a second after its last event", 0, len(w.evaluations()))
+	w.move(time.Minute)
+	w.drain()
+	if len(w.engine.tasks) != 1 || strings.Count(string(w.engine.tasks[0].Events[0]), `"event_type":"tool"`) != 2 {
+		t.Errorf("it was not scored once, with both of its events: %+v", w.engine.tasks)
+	}
+}
+
 func TestCompositeWaitsForItsParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Batch = 2 })
