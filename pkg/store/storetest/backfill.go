@@ -19,6 +19,7 @@ var backfillTests = []test{
 	{"Backfill/events of one moment", backfillMoment},
 	{"Backfill/goes on after a restart", backfillRestart},
 	{"Backfill/paused, resumed, cancelled", backfillMoves},
+	{"Backfill/new events are scored whatever becomes of it", backfillOfNewEvents},
 	{"Backfill/bounds", backfillBounds},
 }
 
@@ -179,6 +180,44 @@ func backfillMoves(e *env) {
 	e.ok(e.s.DeleteMetric(e.ctx, e.project, m))
 	step()
 	e.equal("its metric is deleted", evaluation.BackfillCancelled, e.readBackfill(gone).State)
+}
+
+// backfillOfNewEvents has new events that a backfill has asked for before anybody looked at them.
+func backfillOfNewEvents(e *env) {
+	m := e.onlineMetric("m")
+	list := e.steps(3, func(i int) float64 { return float64(i) })
+	id := e.backfill(evaluation.Backfill{MetricID: m})
+	_, err := e.s.StepBackfills(e.ctx)
+	e.ok(err)
+	e.equal("asked for", 3, e.readBackfill(id).Waiting)
+	move := func(to evaluation.BackfillState) {
+		e.Helper()
+		_, err := e.s.MoveBackfill(e.ctx, e.project, m, id, to)
+		e.ok(err)
+	}
+	look := func(x event.Incoming) int64 {
+		r := evaluation.Request{MetricID: m, Version: 1, EventID: x.ID}
+		return e.admit(evaluation.Enqueue{Requests: []evaluation.Request{r, r}})
+	}
+	e.equal("the first is looked at", int64(1), look(list[0]))
+	e.equal("and once more", int64(0), look(list[0]))
+	move(evaluation.BackfillPaused)
+	e.equal("the second, while it is paused", int64(1), look(list[1]))
+	got := e.readBackfill(id)
+	e.equal("what is left of the backfill", []int{3, 2, 0, 1}, []int{got.Looked, got.Skipped, got.Waiting, got.Paused})
+	jobs := e.claimJobs(10)
+	e.equal("worked on while it is paused", 2, len(jobs))
+	move(evaluation.BackfillCancelled)
+	var outcomes []evaluation.Outcome
+	for _, j := range jobs {
+		e.equal("attempts", 1, j.Attempts)
+		outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(`1`)})
+	}
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
+	for i, want := range []string{`{"m":1}`, `{"m":1}`, ``} {
+		e.equal("metrics of "+list[i].Name, want, string(e.event(list[i].ID).Metrics))
+	}
+	e.equal("scored already", int64(0), look(list[0]))
 }
 
 func backfillBounds(e *env) {

@@ -82,15 +82,27 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 	return rows
 }
 
-// requestEvaluations makes evaluations in a transaction of their own, those left out that there are already. n counts what
-// was made, also if the transaction had to run more than once: each run sets it anew.
-func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (
-	n int64, err error) {
+// requestEvaluations is insertRequests in a transaction of its own. n counts what was made, also if the transaction had to run more than
+// once: each run sets it anew.
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, now time.Time) (n int64, err error) {
 	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
-		n, err = events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
+		n, err = s.insertRequests(ctx, tx, project, requests, now)
 		return err
 	})
 	return n, sqldb.WrapError(s.db, err, "request evaluations")
+}
+
+// insertRequests makes the evaluations that new events ask for, those left out that there are already. Those that a backfill has asked for
+// and that still wait are the new events' from now on: they are worked on while the backfill is paused, and stay if it is cancelled. n counts
+// both.
+func (s *Store) insertRequests(ctx context.Context, tx *events.Commit, project int64, requests []evaluation.Request, now time.Time) (
+	n int64, err error) {
+	n, err = events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, "", now))
+	if err != nil || n == int64(len(requests)) {
+		return n, err
+	}
+	taken, err := s.takeFromBackfills(ctx, tx, project, requests, now)
+	return n + taken, err
 }
 
 // stateCode returns the number under which a state is stored. Statements below spell those numbers: 0 waiting, 1 paused,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -201,6 +202,66 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 			to.cond, evaluationSlice), project, id)
 	})
 	return err
+}
+
+// takeFromBackfills makes evaluations that wait for backfills those of new events, which have asked for them as well, and counts them. The
+// backfills have skipped them. Each is held before its evaluations, as everywhere.
+func (s *Store) takeFromBackfills(ctx context.Context, tx *events.Commit, project int64, requests []evaluation.Request, now time.Time) (
+	taken int64, err error) {
+	asked := map[string][]evaluation.Request{}
+	for _, r := range requests {
+		asked[r.MetricID] = append(asked[r.MetricID], r)
+	}
+	var open []string
+	err = sqldb.Each(ctx, tx, `SELECT id, metric_id
+		FROM backfill
+		WHERE project_id = $1 AND state IN ('running', 'paused')
+		ORDER BY id`, []any{project}, func(scan func(...any) error) error {
+		var id, metric string
+		err := scan(&id, &metric)
+		if asked[metric] != nil {
+			open = append(open, id)
+		}
+		return err
+	})
+	for i := 0; i < len(open) && err == nil; i++ {
+		var n int64
+		n, err = s.takeFromBackfill(ctx, tx, project, open[i], asked, now)
+		taken += n
+	}
+	return taken, err
+}
+
+func (s *Store) takeFromBackfill(ctx context.Context, tx *events.Commit, project int64, id string, asked map[string][]evaluation.Request,
+	now time.Time) (taken int64, err error) {
+	b, d, err := s.readBackfill(ctx, tx, project, id, tx.ForUpdate(""))
+	if fault.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var ids []uuid.UUID
+	for _, r := range asked[b.MetricID] {
+		if r.Version == b.Version {
+			ids = append(ids, r.EventID)
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	cond, args := tx.AnyID("event_id", 4, ids)
+	taken, err = tx.Exec(ctx, `UPDATE evaluation SET
+			backfill_id = '',
+			state = 0,
+			attempts = CASE WHEN state = 0 THEN attempts ELSE 0 END,
+			due_ms = CASE WHEN state = 0 THEN due_ms ELSE $3 END
+		WHERE project_id = $1 AND backfill_id = $2 AND state < 2 AND `+cond, append([]any{project, id, now.UnixMilli()}, args...)...)
+	if err != nil || taken == 0 {
+		return 0, err
+	}
+	b.Skipped += int(taken)
+	return taken, s.writeBackfill(ctx, tx, project, &b, &d)
 }
 
 // StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless

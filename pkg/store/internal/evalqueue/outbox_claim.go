@@ -159,7 +159,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	now := s.options.Now()
 	requests := a.Requests
 	for ; len(requests) > enqueueSlice; requests = requests[enqueueSlice:] {
-		made, err := s.requestEvaluations(ctx, a.Project, requests[:enqueueSlice], "", now)
+		made, err := s.requestEvaluations(ctx, a.Project, requests[:enqueueSlice], now)
 		if err != nil {
 			return n, err
 		}
@@ -167,7 +167,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	}
 	var last int64
 	err = s.events.Change(ctx, a.Project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
-		made, err := events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(a.Project, requests, "", now))
+		made, err := s.insertRequests(ctx, tx, a.Project, requests, now)
 		if err != nil {
 			return err
 		}
