@@ -305,24 +305,24 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 // finds no row for its outcome, and nothing is stored. Results and what is paused stay.
 func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
 	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx *events.Commit) (int64, error) {
-		return tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
+		return tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND state = 0 AND id IN (SELECT id FROM evaluation
 			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 LIMIT `+fmt.Sprint(evaluationSlice)+`)`,
 			g.Project, g.MetricID, g.Version, g.Backfill)
 	})
 	return err
 }
 
-// inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
+// inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes none.
 // It returns the number of all, with an error that of the slices before it, which stay.
 //
 // It ends because f changes rows in such a way that they do not meet its condition any more. Rows that others add meanwhile
-// are changed, too, as long as slices are full.
+// are changed, too. A slice that is not full need not be the last one: a row that somebody else changes at the same moment is left out.
 func (s *Store) inSlices(
 	ctx context.Context,
 	project int64,
 	f func(context.Context, *events.Commit) (int64, error),
 ) (total int64, err error) {
-	for n := int64(evaluationSlice); n == evaluationSlice; {
+	for n := int64(1); n > 0; {
 		err := s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
 			n, err = f(ctx, tx)
 			return err
@@ -466,7 +466,7 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 	return s.inSlices(ctx, projectID, func(ctx context.Context, tx *events.Commit) (int64, error) {
 		return tx.Exec(ctx, `UPDATE evaluation
 			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
-			WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			WHERE project_id = $1 AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND id IN (SELECT id FROM evaluation WHERE `+cond+
 			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
 					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
 				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)

@@ -193,12 +193,14 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 		if err != nil || !ok {
 			return 0, err
 		}
+		// Once more outside: on PostgreSQL a row that is changed meanwhile is held against these conditions alone. It may have been scored,
+		// or be a new event's by then (insertRequests).
 		return tx.Exec(ctx, to.change+fmt.Sprintf(`
-			WHERE project_id = $1 AND id IN (
+			WHERE project_id = $1 AND backfill_id = $2 AND %[1]s AND id IN (
 				SELECT id
 				FROM evaluation
-				WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s
-				LIMIT %d)`,
+				WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %[1]s
+				LIMIT %[2]d)`,
 			to.cond, evaluationSlice), project, id)
 	})
 	return err
