@@ -149,8 +149,9 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 // EnqueueEvaluations creates the evaluations asked for that do not exist yet, delays what is to be
 // looked at later, and deletes the claimed rows.
 //
-//  1. While there are more than enqueueSlice requests, so many of them are a transaction of their own. If the server dies
-//     after some, the claimed rows are still there, and those evaluations exist when the rows are looked at again.
+//  1. While there are more than enqueueSlice requests, about so many of them are a transaction of their own. If the server dies
+//     after some, the claimed rows are still there, and those evaluations exist when the rows are looked at again. Those of one
+//     event are never apart: a composite metric could else be claimed before the parts that it waits for are there.
 //  2. The last transaction makes the rest, and deletes the claimed rows, which all of the requests came from.
 //
 // In it, what was handled goes before what is delayed is written: an event may be in both lists, and a row that is there keeps
@@ -158,12 +159,14 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
 	now := s.options.Now()
 	requests := a.Requests
-	for ; len(requests) > enqueueSlice; requests = requests[enqueueSlice:] {
-		made, err := s.requestEvaluations(ctx, a.Project, requests[:enqueueSlice], now)
+	for len(requests) > enqueueSlice {
+		end := sliceOf(requests)
+		made, err := s.requestEvaluations(ctx, a.Project, requests[:end], now)
 		if err != nil {
 			return n, err
 		}
 		n += made
+		requests = requests[end:]
 	}
 	var last int64
 	err = s.events.Change(ctx, a.Project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
@@ -200,4 +203,14 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 		n += last
 	}
 	return n, sqldb.WrapError(s.db, err, "enqueue evaluations")
+}
+
+// sliceOf returns how many of the requests, of which there are more than enqueueSlice, are the next transaction: about enqueueSlice, and all
+// that follow one another for the same event.
+func sliceOf(requests []evaluation.Request) int {
+	end := enqueueSlice
+	for end < len(requests) && requests[end].EventID == requests[end-1].EventID {
+		end++
+	}
+	return end
 }
