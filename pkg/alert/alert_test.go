@@ -293,6 +293,14 @@ func TestNotice(t *testing.T) {
 	if n.State != Sent || n.Error != "" {
 		t.Errorf("taken: %+v", n)
 	}
+	old := n
+	for attempts, want := range map[int]NoticeState{fewAttempts - 1: Waiting, fewAttempts: Failed} {
+		old.Attempts, old.Created = attempts, 1
+		old.Tried(Outcome{Error: "nobody there"}, (5 * time.Hour).Milliseconds())
+		if old.State != want {
+			t.Errorf("one of five hours ago is %s after %d attempts, want %s", old.State, attempts, want)
+		}
+	}
 	var all time.Duration
 	for i := 1; i < MaxAttempts; i++ {
 		all += Pause(i)

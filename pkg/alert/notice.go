@@ -93,8 +93,13 @@ func NoticeFromDoc(doc json.RawMessage) (n Notice) {
 	return n
 }
 
-// MaxAttempts is how often a notice is sent: over about three and a half hours.
-const MaxAttempts = 12
+// MaxAttempts is how often a notice is sent: over about three and a half hours. One that is as old as maxAge, since it waited for another
+// before it, or no server ran, is sent fewAttempts times.
+const (
+	MaxAttempts = 12
+	fewAttempts = 3
+	maxAge      = 4 * time.Hour
+)
 
 // Pause returns how long the next attempt waits after a number of them: 10 seconds, twice as long each time, at most an hour.
 func Pause(attempts int) time.Duration {
@@ -114,7 +119,7 @@ func (n *Notice) Tried(o Outcome, now int64) {
 	switch {
 	case o.Error == "":
 		n.State, n.Finished, n.Due = Sent, now, 0
-	case o.Final || n.Attempts >= MaxAttempts:
+	case o.Final, n.Attempts >= MaxAttempts, n.Attempts >= fewAttempts && now-n.Created > maxAge.Milliseconds():
 		n.State, n.Finished, n.Due = Failed, now, 0
 	default:
 		n.State, n.Due = Waiting, now+Pause(n.Attempts).Milliseconds()

@@ -145,7 +145,7 @@ func ChangeFromDoc(doc json.RawMessage) (c Change) {
 }
 
 // Bounds of what is kept of an alert: the newest changes, and the newest notices that have come to an end. While more than MaxWaiting
-// wait to be sent, further ones are not begun, which their records say.
+// wait to be sent to a channel, further ones are not begun, which their records say.
 const (
 	MaxChanges = 500
 	MaxNotices = 500

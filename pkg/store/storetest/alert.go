@@ -19,6 +19,7 @@ var alertTests = []test{
 	{"Alert/one of several servers evaluates it", alertServers},
 	{"Alert/switched off while it fires", alertSwitchedOff},
 	{"Alert/notices are tried again and come to an end", alertNotices},
+	{"Alert/notices reach a channel in their order", alertNoticeOrder},
 	{"Alert/history and notices have bounds", alertBounds},
 	{"Alert/gone with its project", alertProjectDeleted},
 }
@@ -394,6 +395,47 @@ func alertNotices(e *env) {
 	e.equal("recorded", []string{"test failed 0", "firing sent 3"}, e.noticesOf(a.ID))
 }
 
+// alertNoticeOrder has an alert that is over before a channel has taken that it began.
+func alertNoticeOrder(e *env) {
+	clock := e.clocked()
+	a := newAlert("slow")
+	a.To = append(a.To, alert.Channel{ID: "c2", Type: alert.Email, Mail: []string{"bob@example.com"}})
+	a = e.saveAlert(a)
+	claim := func() (list []alert.NoticeClaim, texts []string) {
+		e.Helper()
+		list, err := e.s.ClaimNotices(e.ctx, 10, time.Minute)
+		e.ok(err)
+		for _, c := range list {
+			texts = append(texts, c.Notice.Kind+" to "+c.Notice.ChannelID)
+		}
+		return list, texts
+	}
+	finish := func(c alert.NoticeClaim, o alert.Outcome) {
+		e.Helper()
+		c.Notice.Tried(o, clock.Now().UnixMilli())
+		e.ok(e.s.FinishNotice(e.ctx, c.Project, c.Notice))
+	}
+	e.equal("fires", true, e.measured(e.s, e.claimAlerts(1)[0], 5)) // the first channel is told
+	list, texts := claim()
+	e.equal("at first", []string{"firing to c1"}, texts)
+	finish(list[0], alert.Outcome{Status: 500, Error: "answered 500"})
+	clock.move(time.Second)
+	_, err := e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.Enabled = false; return nil })
+	e.ok(err)
+	_, texts = claim()
+	e.equal("while the first waits for its second attempt", []string{"resolved to c2"}, texts)
+	clock.move(9 * time.Second)
+	list, texts = claim()
+	e.equal("its second attempt", []string{"firing to c1"}, texts)
+	clock.move(2 * time.Second)
+	_, texts = claim()
+	e.equal("while that is under way", 0, len(texts))
+	finish(list[0], alert.Outcome{Status: 200})
+	clock.move(10 * time.Second)
+	_, texts = claim()
+	e.equal("then", []string{"resolved to c1"}, texts)
+}
+
 func alertBounds(e *env) {
 	a := e.saveAlert(newAlert("slow"))
 	many := func(state alert.NoticeState, n int) (list []alert.Notice) {
@@ -415,6 +457,10 @@ func alertBounds(e *env) {
 		_, err = e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.Threshold++; return nil }) // due again
 		e.ok(err)
 	}
+	other := alert.Notice{Kind: alert.KindFiring, State: alert.Waiting, ChannelID: "another"}
+	told := []alert.Notice{other}
+	e.ok(e.s.RecordNotices(e.ctx, e.project, a.ID, told))
+	e.equal("of another channel, which takes notices", alert.Waiting, told[0].State)
 	list, total, err := e.s.AlertChanges(e.ctx, e.project, a.ID, 1, 1)
 	e.ok(err)
 	e.equal("the newest changes", alert.MaxChanges, total)

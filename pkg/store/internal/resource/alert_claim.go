@@ -90,9 +90,16 @@ func (s *Store) noteAlert(ctx context.Context, tx *events.Commit, project int64,
 	if len(notices) == 0 {
 		return nil
 	}
-	var waiting int
-	if _, err := sqldb.One(ctx, tx, `SELECT count(*) FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`,
-		[]any{project, id}, &waiting); err != nil {
+	waiting := map[string]int{} // by channel: one that takes nothing keeps no other from being told
+	err := sqldb.Each(ctx, tx, `SELECT record FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`, []any{project, id},
+		func(scan func(...any) error) error {
+			var record string
+			err := scan(&record)
+			n := alert.NoticeFromDoc(json.RawMessage(record))
+			waiting[n.ChannelID]++
+			return err
+		})
+	if err != nil {
 		return err
 	}
 	for i := range notices {
@@ -100,8 +107,8 @@ func (s *Store) noteAlert(ctx context.Context, tx *events.Commit, project int64,
 		n.ID, n.AlertID, n.Created = NewDocumentID(now), id, now.UnixMilli()
 		if n.State == alert.Waiting {
 			n.Due = n.Created
-			if waiting++; waiting > alert.MaxWaiting {
-				n.Tried(alert.Outcome{Error: "too many notices of this alert wait to be sent", Final: true}, n.Created)
+			if waiting[n.ChannelID]++; waiting[n.ChannelID] > alert.MaxWaiting {
+				n.Tried(alert.Outcome{Error: "too many notices of this alert wait to be sent there", Final: true}, n.Created)
 			}
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO alert_notice(`+noticeColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -162,8 +169,12 @@ func (s *Store) RecordNotices(ctx context.Context, projectID int64, id string, n
 	})
 }
 
+// noticeTurn is how long a notice waits, at most, before it is looked at again whether those before it have come to an end.
+const noticeTurn = 10 * time.Second
+
 // ClaimNotices takes at most limit notices of all projects that wait and are due, longest due first, for the time of lease, and counts
-// the attempt. FinishNotice ends the claim.
+// the attempt. FinishNotice ends the claim. A notice whose channel has not got an earlier one of the same alert waits for that: people
+// would read that an alert fires after they have read that it is over.
 func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error) {
 	now := s.options.Now().UnixMilli()
 	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE state = 0 AND due_ms <= $1 LIMIT 1`, now); err != nil || !some {
@@ -180,14 +191,42 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 			list = append(list, alert.NoticeClaim{Project: project, Notice: n})
 			return err
 		})
-		for i := 0; i < len(list) && err == nil; i++ {
-			n := &list[i].Notice
+		found := list
+		list = nil
+		for i := 0; i < len(found) && err == nil; i++ {
+			n := &found[i].Notice
+			var early bool
+			if early, err = isEarly(ctx, tx, found[i].Project, n); err != nil {
+				return err
+			}
+			if early {
+				_, err = tx.Exec(ctx, `UPDATE alert_notice SET due_ms = $4 WHERE project_id = $1 AND alert_id = $2 AND id = $3`,
+					found[i].Project, n.AlertID, n.ID, now+noticeTurn.Milliseconds())
+				continue
+			}
+			list = append(list, found[i])
 			_, err = tx.Exec(ctx, `UPDATE alert_notice SET attempts = $4, due_ms = $5 WHERE project_id = $1 AND alert_id = $2 AND id = $3`,
-				list[i].Project, n.AlertID, n.ID, n.Attempts, now+lease.Milliseconds())
+				found[i].Project, n.AlertID, n.ID, n.Attempts, now+lease.Milliseconds())
 		}
 		return err
 	})
 	return list, err
+}
+
+// isEarly reports whether an earlier notice of the same alert still waits to be sent to the same channel. It reads all that wait of the
+// alert, at most alert.MaxWaiting a channel.
+func isEarly(ctx context.Context, tx *events.Commit, project int64, n *alert.Notice) (early bool, err error) {
+	err = sqldb.Each(ctx, tx, `SELECT record
+		FROM alert_notice
+		WHERE project_id = $1 AND alert_id = $2 AND state = 0 AND (created_ms < $3 OR created_ms = $3 AND id < $4)`,
+		[]any{project, n.AlertID, n.Created, n.ID}, func(scan func(...any) error) error {
+			var record string
+			err := scan(&record)
+			before := alert.NoticeFromDoc(json.RawMessage(record))
+			early = early || before.ChannelID == n.ChannelID
+			return err
+		})
+	return early, err
 }
 
 // FinishNotice stores what became of a claimed notice. Nothing is stored if another server has taken it over since.
