@@ -218,6 +218,15 @@ func TestStep(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
+	a := valid()
+	a.Threshold, a.For = 1, 2
+	ahead := Status{State: OK, BreachSince: 1000 * minute} // of a clock that was ahead
+	for i, want := range []string{OK, OK, Firing} {
+		ahead.Step(&a, &Reading{At: int64(i+1) * minute, Events: 1, Value: ptr(2.0)})
+		if ahead.State != want {
+			t.Errorf("minute %d after the clock was set back: %s, want %s", i+1, ahead.State, want)
+		}
+	}
 	s := Status{State: Firing, Incident: "i", Told: true}
 	if tell := s.Stop(); tell != (Told{KindResolved, "i"}) || s != (Status{}) {
 		t.Errorf("switched off: %+v, %+v", tell, s)

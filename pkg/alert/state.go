@@ -72,7 +72,7 @@ func (s *Status) Step(a *Alert, r *Reading) (changed bool, tell Told) {
 	s.Last = Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error}
 	if !known || !out {
 		s.BreachSince = 0
-	} else if s.BreachSince == 0 {
+	} else if s.BreachSince == 0 || s.BreachSince > r.At { // a clock was set back since
 		s.BreachSince = r.At
 	}
 	switch {

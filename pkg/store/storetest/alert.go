@@ -20,6 +20,7 @@ var alertTests = []test{
 	{"Alert/switched off while it fires", alertSwitchedOff},
 	{"Alert/notices are tried again and come to an end", alertNotices},
 	{"Alert/notices reach a channel in their order", alertNoticeOrder},
+	{"Alert/evaluated after a clock was ahead", alertClockAhead},
 	{"Alert/history and notices have bounds", alertBounds},
 	{"Alert/gone with its project", alertProjectDeleted},
 }
@@ -434,6 +435,30 @@ func alertNoticeOrder(e *env) {
 	clock.move(10 * time.Second)
 	_, texts = claim()
 	e.equal("then", []string{"resolved to c1"}, texts)
+}
+
+// alertClockAhead has a server whose clock is days ahead, until it is set back.
+func alertClockAhead(e *env) {
+	clock := e.clocked()
+	a := e.saveAlert(newAlert("slow"))
+	taken := e.saveAlert(newAlert("taken"))
+	clock.move(72 * time.Hour)
+	e.equal("finished", true, e.measured(e.s, e.claimAlerts(1)[0], 0))
+	e.equal("taken by a server that ends here", taken.ID, e.claimAlerts(1)[0].Alert.ID)
+	clock.move(-72 * time.Hour)
+	var ids []string
+	for _, c := range e.claimAlerts(10) {
+		ids = append(ids, c.Alert.ID)
+		if c.At > clock.Now().UnixMilli() {
+			e.Errorf("%s is evaluated for a time that has not come", c.Alert.Name)
+		}
+		e.equal("finished", true, e.measured(e.s, c, 0))
+	}
+	e.equal("evaluated now", 2, len(ids))
+	if due := e.alert(a.ID).Next; due > clock.Now().Add(time.Minute).UnixMilli() {
+		e.Errorf("due again at %s", time.UnixMilli(due))
+	}
+	e.equal("once", 0, len(e.claimAlerts(10)))
 }
 
 func alertBounds(e *env) {

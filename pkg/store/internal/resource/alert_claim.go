@@ -17,12 +17,19 @@ import (
 // transaction, which changes nothing unless the claim still holds. So each due time counts once. A notice is sent outside of any
 // transaction: one whose sender ends before it has written that down is sent again, with the same id.
 
+// alertDue is the condition that an alert is due at time $1 and that nobody has it. What is later than $2, the latest time that any alert can
+// have (latestDue), was written while a server's clock was ahead, and counts for nothing: alerts would be silent until then.
+const alertDue = `due_ms > 0 AND (due_ms <= $1 OR due_ms > $2) AND (lease_ms <= $1 OR lease_ms > $2)`
+
+// latestDue returns what no time of an alert that is due, or leased, is later than, in Unix milliseconds as now is.
+func latestDue(now int64) int64 { return now + (alert.MaxEvery+1)*time.Minute.Milliseconds() }
+
 // ClaimAlerts takes at most limit alerts of all projects that are due, longest due first, for the time of lease. FinishAlert ends
 // the claim. A claim is for the time at which the alert is due, which is that of its change if it was not evaluated since. Where due
 // times were missed, the last one stands for all.
 func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration) (list []alert.Claim, err error) {
 	now := s.options.Now().UnixMilli()
-	if some, err := s.any(ctx, `SELECT 1 FROM alert WHERE due_ms > 0 AND due_ms <= $1 AND lease_ms <= $1 LIMIT 1`, now); err != nil || !some {
+	if some, err := s.any(ctx, `SELECT 1 FROM alert WHERE `+alertDue+` LIMIT 1`, now, latestDue(now)); err != nil || !some {
 		return nil, sqldb.WrapError(s.db, err, "look for alerts")
 	}
 	until := now + lease.Milliseconds()
@@ -30,9 +37,9 @@ func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration)
 		list = nil
 		err := sqldb.Each(ctx, tx, `SELECT project_id, id, created_ms, updated_ms, due_ms, doc, status
 			FROM alert a
-			WHERE due_ms > 0 AND due_ms <= $1 AND lease_ms <= $1
+			WHERE `+alertDue+`
 				AND EXISTS (SELECT 1 FROM project p WHERE p.id = a.project_id AND p.deleted_ms = 0)
-			ORDER BY due_ms, project_id, id LIMIT $2`+tx.SkipLocked(), []any{now, limit}, func(scan func(...any) error) error {
+			ORDER BY due_ms, project_id, id LIMIT $3`+tx.SkipLocked(), []any{now, latestDue(now), limit}, func(scan func(...any) error) error {
 			c := alert.Claim{Lease: until}
 			var d Document
 			var doc, status string
@@ -40,7 +47,9 @@ func (s *Store) ClaimAlerts(ctx context.Context, limit int, lease time.Duration)
 			d.Doc = json.RawMessage(doc)
 			c.Alert = alerts.of(d)
 			c.Alert.Status = alert.StatusFromDoc(json.RawMessage(status))
-			c.At = max(c.At, c.Alert.LastDue(now))
+			if last := c.Alert.LastDue(now); c.At < last || c.At > now {
+				c.At = last
+			}
 			list = append(list, c)
 			return err
 		})
