@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
@@ -145,8 +146,20 @@ func (f *projectFeed) look(ctx context.Context, ids []uuid.UUID, waited bool) er
 	}
 	for i := range set.Events {
 		e, err := set.Load(ctx, i)
-		if err != nil {
+		if fault.IsNotFound(err) {
+			continue // deleted meanwhile
+		}
+		if kind := fault.Of(err); err != nil && (ctx.Err() != nil || kind == fault.Limited || kind == fault.Unavailable) {
 			return err
+		}
+		if err != nil { // the others are looked at all the same
+			id := set.Events[i].ID
+			f.runner.options.Logger.Warn("a new event cannot be read, and is evaluated later or not at all", zap.Int64("project_id", f.answer.Project),
+				zap.Stringer("event_id", id), zap.Error(err))
+			if !waited {
+				f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: id, Due: f.runner.dueIn(f.runner.options.Unfinished)})
+			}
+			continue
 		}
 		if !waited && !e.IsSession() && !ended(&e) {
 			due := f.runner.dueIn(f.runner.options.Unfinished)

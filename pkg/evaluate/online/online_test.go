@@ -776,6 +776,43 @@ func TestUnreadable(t *testing.T) {
 	w.equal("evaluations", map[string]int{"done 1 seen": 3, "dead 3 The event could not be read.": 1}, got)
 }
 
+// unreadableStore cannot load events of a name.
+type unreadableStore struct{ Store }
+
+func (u unreadableStore) EventsByID(ctx context.Context, project int64, ids []uuid.UUID) (*event.Set, error) {
+	set, err := u.Store.EventsByID(ctx, project, ids)
+	if err != nil {
+		return nil, err
+	}
+	load := set.Load
+	set.Load = func(ctx context.Context, i int) (event.Event, error) {
+		if set.Events[i].Name == "damaged" {
+			return event.Event{}, fault.New(fault.Internal, "damaged")
+		}
+		return load(ctx, i)
+	}
+	return set, nil
+}
+
+// A new event that cannot be read keeps no other one from being scored.
+func TestUnreadableArrival(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.r.store = unreadableStore{w.r.store}
+	w.metric("m", nil)
+	good := step("good")
+	w.put(step("damaged"), good)
+	w.drain()
+	w.equal("metrics of the other", `{"m":1,"m_explanation":"seen"}`, w.metrics(good))
+	w.move(time.Hour)
+	w.drain()
+	w.equal("evaluations", 1, len(w.evaluations()))
+	projects, err := w.s.OutboxProjects(t.Context())
+	if err != nil || len(projects) != 0 {
+		t.Errorf("projects with something in the outbox: %v, %v", projects, err)
+	}
+}
+
 // What an engine is being made ready for waits as long as it says, and that costs no attempt.
 func TestLater(t *testing.T) {
 	t.Parallel()
