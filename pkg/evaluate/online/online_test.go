@@ -351,23 +351,40 @@ func TestSessions(t *testing.T) {
 	w.equal("once", 1, len(w.evaluations()))
 }
 
-// A session for which something has come since the feeder last looked is not idle, also if its time had come by then.
+// A session for which something has come that nobody has looked at yet is not idle, also if its time has come.
 func TestSessionGoesOnUnseen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	w.metric("all", func(d *metric.Definition) { d.EventType = new(string); *d.EventType = "session" })
-	a := step("a")
-	w.put(a)
-	w.drain()
-	w.move(59 * time.Second)
-	w.put(step("b"))
-	w.move(time.Second)
-	w.drain()
-	w.equal("a second after its last event", 0, len(w.evaluations()))
-	w.move(time.Minute)
-	w.drain()
-	if len(w.engine.tasks) != 1 || strings.Count(string(w.engine.tasks[0].Events[0]), `"event_type":"tool"`) != 2 {
-		t.Errorf("it was not scored once, with both of its events: %+v", w.engine.tasks)
+	for name, between := range map[string]int{"looked at together": 0, "behind others": claimOutbox + 100} {
+		w := newWorld(t, nil)
+		w.metric("all", func(d *metric.Definition) { d.EventType = new(string); *d.EventType = "session" })
+		a := step("a")
+		w.put(a)
+		w.drain()
+		w.move(59 * time.Second)
+		for range between / 100 {
+			var others []event.Incoming
+			for range 100 {
+				e := step("other")
+				e.SessionID = uuid.UUID{1}
+				others = append(others, e)
+			}
+			w.put(others...)
+		}
+		w.put(step("b"))
+		w.move(time.Second)
+		w.drain()
+		w.equal(name+": a second after its last event", 0, len(w.evaluations()))
+		w.move(time.Minute)
+		w.drain()
+		var seen []int // events below the session
+		for _, task := range w.engine.tasks {
+			for _, e := range task.Events {
+				if member(e, "event_id") == a.SessionID.String() {
+					seen = append(seen, strings.Count(string(e), `"event_type":"tool"`))
+				}
+			}
+		}
+		w.equal(name+": scored once, with both of its events", []int{2}, seen)
 	}
 }
 

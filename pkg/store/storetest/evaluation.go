@@ -23,6 +23,7 @@ var evaluationTests = []test{
 	{"Evaluation/arrivals are taken by one and come back", arrivalsTaken},
 	{"Evaluation/admitted once", admittedOnce},
 	{"Evaluation/put off", putOff},
+	{"Evaluation/put off until what came before is looked at", putOffBehind},
 	{"Evaluation/one after another", oneAfterAnother},
 	{"Evaluation/bounded number of metrics", onlineBound},
 	{"Evaluation/claimed, finished, retried", evaluationLife},
@@ -219,6 +220,37 @@ func putOff(e *env) {
 	c.move(2 * time.Minute)
 	ids, _ = take()
 	e.equal("put off while somebody looked", []uuid.UUID{session}, ids)
+}
+
+// putOffBehind has an event that is due while others that came before its time wait in the outbox.
+func putOffBehind(e *env) {
+	c := e.clocked()
+	e.onlineMetric("m")
+	other, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	due := evaluation.Delayed{EventID: id("waits"), Due: c.Now().Add(time.Minute).UnixMilli()}
+	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{due}})
+	_, err = e.s.EnqueueEvaluations(e.ctx, evaluation.Enqueue{Project: other.ID, Delayed: []evaluation.Delayed{due}})
+	e.ok(err)
+	take := func() (projects []int64) {
+		e.Helper()
+		list, err := e.s.ClaimDelayed(e.ctx, 10, time.Minute)
+		e.ok(err)
+		for _, l := range list {
+			projects = append(projects, l.Project)
+		}
+		return projects
+	}
+	c.move(time.Minute - time.Second)
+	e.put(step("s", "before", 0))
+	c.move(2 * time.Second)
+	e.put(step("s", "after", 0))
+	e.equal("of another project alone", []int64{other.ID}, take())
+	list, err := e.s.ClaimOutbox(e.ctx, e.project, 1, time.Minute)
+	e.ok(err)
+	e.equal("while that is looked at", 0, len(take()))
+	e.admit(evaluation.Enqueue{OutboxIDs: []int64{list[0].ID}})
+	e.equal("what came after its time does not count", []int64{e.project}, take())
 }
 
 func oneAfterAnother(e *env) {

@@ -110,22 +110,42 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 // Due of each is when that ends, and names the claim: EnqueueEvaluations deletes a row only if it still has that time, and
 // leaves one whose event was put off again meanwhile.
 //
+// None is due before all that its project had in the outbox at its time has been looked at: more may have come for a session, or the end of an
+// event, and nobody has noticed because there is much to do.
+//
 // It looks before it claims. Callers ask again and again, and a server that has nothing to do shall not commit for that.
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
-	var due int
-	if _, err := sqldb.One(ctx, s.db, `SELECT count(*)
-		FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
-		return nil, sqldb.WrapError(s.db, err, "look for events that are due")
+	look := func(cond string, args ...any) (some bool, err error) {
+		var due int
+		_, err = sqldb.One(ctx, s.db, `SELECT count(*)
+			FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1`+cond+` LIMIT 1) AS x`, append([]any{now.UnixMilli()}, args...), &due)
+		return due > 0, sqldb.WrapError(s.db, err, "look for events that are due")
+	}
+	if some, err := look(""); err != nil || !some {
+		return nil, err
+	}
+	oldest, err := s.oldestInOutbox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	looked := func(placeholder string) string {
+		return ` AND NOT EXISTS (
+			SELECT 1
+			FROM ` + s.db.JSONPairs(placeholder) + `
+			WHERE name = CAST(project_id AS text) AND number <= due_ms)`
+	}
+	if some, err := look(looked("$2"), oldest); err != nil || !some {
+		return nil, err
 	}
 	until := now.Add(lease).UnixMilli()
 	err = s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
 		list = nil
 		err := sqldb.Each(ctx, tx, `SELECT project_id, event_id
 			FROM outbox_delayed
-			WHERE due_ms <= $1
+			WHERE due_ms <= $1`+looked("$3")+`
 			ORDER BY due_ms LIMIT $2`+tx.SkipLocked(),
-			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
+			[]any{now.UnixMilli(), limit, oldest}, func(scan func(...any) error) error {
 				l := evaluation.Delayed{Due: until}
 				err := scan(&l.Project, sqldb.ScanID(&l.EventID))
 				list = append(list, l)
@@ -144,6 +164,21 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 		return nil
 	})
 	return list, sqldb.WrapError(s.db, err, "take events that are due")
+}
+
+// oldestInOutbox returns since when the rows of each project's outbox wait, as pairs of the project's id and a time.
+func (s *Store) oldestInOutbox(ctx context.Context) (pairs string, err error) {
+	text := []byte{'['}
+	err = sqldb.Each(ctx, s.db, `SELECT project_id, min(created_ms) FROM outbox GROUP BY project_id`, nil, func(scan func(...any) error) error {
+		var project, since int64
+		err := scan(&project, &since)
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, `["%d",%d]`, project, since)
+		return err
+	})
+	return string(append(text, ']')), sqldb.WrapError(s.db, err, "look at the outbox")
 }
 
 // EnqueueEvaluations creates the evaluations asked for that do not exist yet, delays what is to be
