@@ -176,10 +176,18 @@ func backfillMoves(e *env) {
 		_, err = e.s.MoveBackfill(e.ctx, e.project, x[0], x[1], evaluation.BackfillPaused)
 		e.equal("not there", fault.NotFound, fault.Of(err))
 	}
-	gone := e.backfill(evaluation.Backfill{MetricID: m})
-	e.ok(e.s.DeleteMetric(e.ctx, e.project, m))
+	gone := e.backfill(evaluation.Backfill{MetricID: m, Limit: 1})
 	step()
-	e.equal("its metric is deleted", evaluation.BackfillCancelled, e.readBackfill(gone).State)
+	failed := evaluation.Outcome{Job: e.claimJobs(1)[0], State: evaluation.Failed, Failure: "unfit"}
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{failed}))
+	e.ok(e.s.DeleteMetric(e.ctx, e.project, m))
+	n, err := e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{})
+	e.ok(err)
+	e.equal("retried of a metric that is deleted", int64(0), n)
+	left := e.backfill(evaluation.Backfill{MetricID: m})
+	step()
+	e.equal("its metric is deleted", evaluation.BackfillCancelled, e.readBackfill(left).State)
+	e.equal("what failed is still known", 1, e.readBackfill(gone).Failed)
 }
 
 // backfillOfNewEvents has new events that a backfill has asked for before anybody looked at them.

@@ -453,8 +453,8 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	return list, more, sqldb.WrapError(s.db, err, "find evaluations")
 }
 
-// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those of a metric that runs no
-// longer are left, unless a backfill asked for them: nobody would take them up.
+// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those of a metric that is gone are left, and
+// those of one that runs no longer, unless a backfill asked for them: nobody would take them up.
 //
 // Their attempts count from 0 again, as many as the first time. The failure is emptied and the explanation of it stays
 // until the next outcome. The slices are found by a state that the change ends, so none is found twice; the arguments
@@ -468,7 +468,7 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
 			WHERE project_id = $1 AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND id IN (SELECT id FROM evaluation WHERE `+cond+
 			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
-					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
+					AND EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND (backfill_id <> '' OR m.online = 1))
 				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 )
 
@@ -20,10 +21,15 @@ func TestChangesThatRunAgainCountOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := uuid.New()
+	d := metric.Definition{Name: "m", Type: metric.Human}
+	d.Complete(metric.DefaultSampling)
+	m, err := s.resources.CreateMetric(ctx, p.ID, d)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var requests []evaluation.Request
 	for range 3 {
-		requests = append(requests, evaluation.Request{MetricID: m.String(), Version: 1, EventID: uuid.New()})
+		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: uuid.New()})
 	}
 	db.FailOnce()
 	if n, err := s.EnqueueEvaluations(ctx, evaluation.Enqueue{Project: p.ID, Requests: requests}); n != 3 || err != nil {
