@@ -57,6 +57,7 @@ type span struct {
 	scope    *requestScope
 	trace    *trace
 	first, n int // its attributes in mapState.attrs
+	place    int // in the request, from 0
 
 	// The span's own ids, as sent; of a pending copy, those of the span that it is a copy of.
 	id, parent [8]byte

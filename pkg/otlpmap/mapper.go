@@ -95,25 +95,46 @@ type Rejection struct{ TraceID, SpanID, Reason string }
 // Nothing in the batch refers to the pooled mapState. Names and error texts may share memory with td,
 // whose strings are never written to.
 func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
+	batch, rejected, _ := m.traces(td)
+	return batch, rejected
+}
+
+// EventsOfSpans maps as Traces does, and also returns for each span of the request, in the order they came, which of the events is
+// its own; -1 for a span that has none: it was rejected, or is a copy of a span that is in the request, too.
+func (m *Mapper) EventsOfSpans(td ptrace.Traces) (events []event.Incoming, own []int) {
+	batch, _, places := m.traces(td)
+	own = make([]int, td.SpanCount())
+	for i := range own {
+		own[i] = -1
+	}
+	for i, place := range places {
+		own[place] = i
+	}
+	return batch.Events, own
+}
+
+// traces is Traces, and also returns for each event the place of its span in the request.
+func (m *Mapper) traces(td ptrace.Traces) (batch event.Batch, rejected []Rejection, places []int) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
 	}()
 	// spans bring, and whether it counts as a model call on what is above and below it.
-	rejected := x.collect(td, &m.opt)
+	rejected = x.collect(td, &m.opt)
 	x.resolve()
 	x.index()
 
-	batch := event.Batch{Events: make([]event.Incoming, len(x.spans))}
+	batch.Events, places = make([]event.Incoming, len(x.spans)), make([]int, len(x.spans))
 	x.builder.opt, x.builder.x = &m.opt, x
 	for i := range x.spans {
 		x.indexSlots(&x.spans[i])
 		x.builder.event(&x.spans[i], &batch.Events[i])
+		places[i] = x.spans[i].place
 	}
 	x.correct(batch.Events)
 	batch.Sessions, batch.Traces = x.hints(), x.named()
-	return batch, rejected
+	return batch, rejected, places
 }
 
 // mapState is the working memory of one call of Traces, pooled for the next.
@@ -191,6 +212,7 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 		x.spans = make([]span, 0, n) // pointers into it are kept: it must not move
 	}
 	mostOfResource, mostOfScope := Shared(td.SpanCount())
+	place := -1
 	for i := range td.ResourceSpans().Len() {
 		rs := td.ResourceSpans().At(i)
 		res := newResource(rs.Resource(), mostOfResource)
@@ -203,6 +225,7 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 				// The order matters: resolvePendingCopy replaces the span's ids, and identify derives the event's id and
 				// the trace's session from them.
 				src := ss.Spans().At(k)
+				place++
 				if reason := unusable(src); reason != "" {
 					tid, sid := src.TraceID(), src.SpanID()
 					rejected = append(rejected, Rejection{hex.EncodeToString(tid[:]), hex.EncodeToString(sid[:]), reason})
@@ -210,7 +233,7 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 				}
 				x.spans = append(x.spans, span{})
 				s := &x.spans[len(x.spans)-1]
-				s.src, s.resource, s.scope = src, res, sc
+				s.src, s.resource, s.scope, s.place = src, res, sc, place
 				s.id, s.parent = src.SpanID(), src.ParentSpanID()
 				x.collectAttrs(s, opt)
 				x.resolvePendingCopy(s)

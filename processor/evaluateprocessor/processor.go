@@ -92,21 +92,18 @@ func (p *evaluateProcessor) process(ctx context.Context, td ptrace.Traces) (ptra
 	return td, nil
 }
 
-// events returns the spans of a request as events. A span that cannot be one is left out.
+// events returns the spans of a request as events. A span that cannot be one, or that has not ended, is left out.
 func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 	var list []scored
-	// The mapper is asked where there are foreign spans. It gives an event for each span in its
-	// order, native ones included, but for those without ids.
+	// The mapper is asked where there are foreign spans; own says which of its events is a span's.
 	var mapped []event.Incoming
+	var own []int
 	at := -1
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
 			native := spancodec.IsNative(ss.Scope())
 			for _, span := range ss.Spans().All() {
-				known := !span.TraceID().IsEmpty() && !span.SpanID().IsEmpty()
-				if known {
-					at++
-				}
+				at++
 				if native {
 					if e, added, err := spancodec.DecodeAdded(span); err == nil {
 						if added {
@@ -116,14 +113,13 @@ func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 					}
 					continue
 				}
-				if !known {
+				if own == nil {
+					mapped, own = p.mapper.EventsOfSpans(td)
+				}
+				if own[at] < 0 || mapped[own[at]].Unfinished { // the finished span comes with its own
 					continue
 				}
-				if mapped == nil {
-					batch, _ := p.mapper.Traces(td)
-					mapped = batch.Events
-				}
-				e := mapped[at].Event
+				e := mapped[own[at]].Event
 				e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
 				list = append(list, scored{span, false, e})
 			}

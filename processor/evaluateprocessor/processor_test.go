@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processortest"
 
@@ -163,6 +165,32 @@ func TestScores(t *testing.T) {
 	}
 	if metrics["before"] != 1.0 || metrics["took"] != 5.0 || metrics["says"] != "hello" || metrics["took_explanation"] == nil {
 		t.Errorf("the native event has the metrics %s", e.Metrics)
+	}
+}
+
+// TestPendingCopy: Logfire sends a copy of each span when it starts, which may come in one request with the span itself. It has no event of
+// its own then; one that comes alone has an event that has not ended. Neither gets a score; the other spans get theirs.
+func TestPendingCopy(t *testing.T) {
+	t.Parallel()
+	td := ptrace.NewTraces()
+	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	for i, name := range []string{"chat (pending)", "chat", "search", "other (pending)"} {
+		s := spans.AppendEmpty()
+		s.SetName(name)
+		s.SetTraceID([16]byte{1})
+		s.SetSpanID([8]byte{byte(i + 1)})
+		s.SetStartTimestamp(1_000_000_000)
+		s.SetEndTimestamp(pcommon.Timestamp(1_000_000_000 + i*10_000_000))
+		if strings.HasSuffix(name, "(pending)") {
+			s.SetParentSpanID([8]byte{byte(i + 2)})
+			s.Attributes().PutStr("logfire.span_type", "pending_span")
+		}
+	}
+	for name, span := range spansOf(through(t, td, expr("took", "float", "duration"))) {
+		want := map[string]any{"chat": 10.0, "search": 20.0}[name]
+		if got := span.Attributes().AsRaw()[attrPrefix+"took"]; got != want {
+			t.Errorf("%s: took = %v, want %v", name, got, want)
+		}
 	}
 }
 
