@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 )
 
@@ -21,7 +22,8 @@ type Config struct {
 	// queued, not stored, unless wait_for_result is set or its storage is persistent.
 	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
 
-	// Retry tries again what the store could not take. Default off: the sender tries again.
+	// Retry tries again what the store could not take. Default off, where the sender is told and tries again; behind a queue
+	// that has answered already it is on, for any time (max_elapsed_time 0).
 	Retry configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 
 	// PriceFile (price_file) is a JSON file of model prices that go before the built-in ones.
@@ -50,6 +52,27 @@ type MappingConfig struct {
 	// of their span. Default false: they are dropped.
 	KeepPlainLogs bool `mapstructure:"keep_plain_logs"`
 }
+
+// Unmarshal implements confmap.Unmarshaler. It switches retries on for a queue whose sender is not told what becomes of its data, unless
+// the configuration says otherwise: such a queue drops what the store could not take at the first attempt.
+func (c *Config) Unmarshal(conf *confmap.Conf) error {
+	if err := conf.Unmarshal(c); err != nil {
+		return err
+	}
+	if !c.answersEarly() {
+		return nil
+	}
+	if !conf.IsSet("retry_on_failure::enabled") {
+		c.Retry.Enabled = true
+	}
+	if !conf.IsSet("retry_on_failure::max_elapsed_time") {
+		c.Retry.MaxElapsedTime = 0
+	}
+	return nil
+}
+
+// answersEarly reports whether there is a queue that answers before the store does.
+func (c *Config) answersEarly() bool { return c.Queue.HasValue() && !c.Queue.Get().WaitForResult }
 
 // Validate checks whether the file of prices can be used, so that a mistake in it is found before
 // anything starts.

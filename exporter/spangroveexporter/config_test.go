@@ -52,6 +52,18 @@ func TestConfig(t *testing.T) {
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
+	// A queue that has answered tries again, unless it is told not to.
+	for id, want := range map[string]settings{
+		"spangrove/queue":   {Retry: true},
+		"spangrove/noretry": {},
+		"spangrove/elapsed": {Retry: true, Elapsed: time.Minute},
+		"spangrove/waits":   {Elapsed: 5 * time.Minute}, // the Collector's default, of retries that are off
+	} {
+		c := loadConfig(t, id)
+		if got := (settings{Retry: c.Retry.Enabled, Elapsed: c.Retry.MaxElapsedTime}); got != want {
+			t.Errorf("%s: retries %+v, want %+v", id, got, want)
+		}
+	}
 	if want := (MappingConfig{MaxFieldBytes: -1, MaxMediaBytes: 2, MaxVector: 3, KeepPlainLogs: true}); all.Mapping != want {
 		t.Errorf("mapping = %+v, want %+v", all.Mapping, want)
 	}

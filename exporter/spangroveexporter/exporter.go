@@ -63,13 +63,17 @@ func (e *spangroveExporter) start(_ context.Context, host component.Host) error 
 }
 
 // startTraces is start, and tells by what prices model calls get their cost: spans here, native
-// events and updates in the store, which takes the prices of price_file, too.
+// events and updates in the store, which takes the prices of price_file, too. It warns of a queue that a crash empties.
 func (e *spangroveExporter) startTraces(ctx context.Context, host component.Host) error {
 	if err := e.start(ctx, host); err != nil {
 		return err
 	}
 	if s, ok := e.store.(interface{ UsePrices(*price.Book) }); ok && e.cfg.PriceFile != "" {
 		s.UsePrices(e.prices)
+	}
+	if e.cfg.answersEarly() && e.cfg.Queue.Get().StorageID == nil {
+		e.log.Warn("an answer of success does not mean that data is stored: sending_queue holds it in memory, and a crash loses it; "+
+			"set wait_for_result, or storage to a file_storage with fsync", zap.String("exporter", e.id.String()))
 	}
 	prices := price.BuiltIn()
 	e.log.Info("model prices", zap.String("source", prices.Name), zap.String("version", prices.Version),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/client"
@@ -18,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -303,6 +306,49 @@ func TestLifecycle(t *testing.T) {
 				t.Errorf("puts = %v, want one for the caller's project", s.puts)
 			}
 		})
+	}
+}
+
+// TestQueue answers before the store does: what the store cannot take at first is stored once it can, and the log warns of a queue in memory.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	core, logged := observer.New(zap.WarnLevel)
+	set := exportertest.NewNopSettings(componentType)
+	set.Logger = zap.New(core)
+	cfg := loadConfig(t, "spangrove/queue")
+	cfg.Retry.InitialInterval = time.Millisecond
+	e, err := NewFactory().CreateTraces(t.Context(), set, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &fakeStore{fails: map[int64]error{1: fault.New(fault.Unavailable, "down")}}
+	if err := e.Start(t.Context(), hostOf(s)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.ConsumeTraces(t.Context(), native("a")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // some attempts
+	s.mu.Lock()
+	s.fails = nil
+	s.mu.Unlock()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		n := len(s.puts[1])
+		s.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("what was answered with success is not stored")
+			break
+		}
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := logged.FilterMessageSnippet("does not mean that data is stored").Len(); n != 1 {
+		t.Errorf("the log warns %d times", n)
 	}
 }
 
