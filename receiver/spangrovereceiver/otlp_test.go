@@ -3,6 +3,7 @@ package spangrovereceiver
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/config/configauth"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
@@ -200,6 +202,11 @@ func TestOTLPErrors(t *testing.T) {
 		{"JSON of another shape", []byte(`{"resourceSpans":5}`), []string{"Content-Type", typeJSON}, nil, 400, codes.InvalidArgument, ""},
 		{"too large", big, []string{"Content-Type", typeJSON}, nil, 413, codes.InvalidArgument, ""},
 		{"invalid downstream", good, []string{"Content-Type", typeProto}, verdict.Pipeline(fault.New(fault.Invalid, "no")), 400, codes.InvalidArgument, ""},
+		{"out of range downstream", good, []string{"Content-Type", typeProto}, status.Error(codes.OutOfRange, "later"), 503, codes.Unavailable, "2"},
+		{"one exporter refuses, another is busy", good, []string{"Content-Type", typeProto}, errors.Join(
+			verdict.Pipeline(fault.New(fault.Invalid, "no")), consumererror.NewPermanent(status.Error(codes.InvalidArgument, "no")), errors.New("busy")), 503, codes.Unavailable, "2"},
+		{"two exporters refuse", good, []string{"Content-Type", typeProto}, errors.Join(
+			verdict.Pipeline(fault.New(fault.Invalid, "no")), consumererror.NewPermanent(errors.New("no"))), 400, codes.InvalidArgument, ""},
 		{"busy downstream", good, []string{"Content-Type", typeProto}, status.Error(codes.Unavailable, "busy"), 503, codes.Unavailable, "2"},
 	} {
 		for _, url := range []string{r.httpURL, r.apiURL} {

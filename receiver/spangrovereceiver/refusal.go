@@ -17,7 +17,6 @@ import (
 var kindOf = map[codes.Code]fault.Kind{
 	codes.InvalidArgument:    fault.Invalid,
 	codes.FailedPrecondition: fault.Invalid,
-	codes.OutOfRange:         fault.Invalid,
 	codes.NotFound:           fault.NotFound,
 	codes.AlreadyExists:      fault.Conflict,
 	codes.Unauthenticated:    fault.Unauthorized,
@@ -26,6 +25,8 @@ var kindOf = map[codes.Code]fault.Kind{
 	codes.Unavailable:        fault.Unavailable,
 	codes.Aborted:            fault.Unavailable,
 	codes.Canceled:           fault.Unavailable,
+	codes.OutOfRange:         fault.Unavailable, // OTLP has it, and the next one, among those after which senders try again
+	codes.DataLoss:           fault.Unavailable,
 	codes.DeadlineExceeded:   fault.Timeout,
 }
 
@@ -39,7 +40,24 @@ var kindOf = map[codes.Code]fault.Kind{
 //  5. any other error is assumed to be transient: Unavailable
 //
 // A wrong guess at 5 makes a sender repeat what will fail again; the other way round it would drop data for good.
+//
+// Of several exporters that failed, one that may take the data later goes before those that never will: the others get it again, which
+// changes nothing where it is stored.
 func refusal(err error) error {
+	//nolint:errorlint // joined at the top, the errors are those of several exporters; deeper ones are one exporter's own
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var first error
+		for _, each := range several.Unwrap() {
+			each = refusal(each)
+			if kind := fault.Of(each); kind.Later() || kind == fault.Timeout {
+				return each
+			}
+			if first == nil {
+				first = each
+			}
+		}
+		return first
+	}
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return err
