@@ -195,6 +195,7 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 			ConverterFactories: []confmap.ConverterFactory{
 				confmap.NewConverterFactory(newExposure),
 				confmap.NewConverterFactory(newScrubbed),
+				confmap.NewConverterFactory(newEarly),
 			},
 		}},
 		LoggingOptions:          []zap.Option{zap.WrapCore(quiet)},
