@@ -117,15 +117,16 @@ func (r DateRange) Bounds(now time.Time) (from, to time.Time, err error) {
 	if r.Last == "" {
 		return r.From, r.To, nil
 	}
+	unit := r.Last[len(r.Last)-1]
+	about, known := lastUnits[unit]
 	n, err := strconv.Atoi(r.Last[:len(r.Last)-1])
-	if err != nil || n < 0 {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 || !known {
 		return from, to, r.wrong()
 	}
-	switch r.Last[len(r.Last)-1] {
-	case 'm':
-		from = now.Add(-time.Duration(n) * time.Minute)
-	case 'h':
-		from = now.Add(-time.Duration(n) * time.Hour)
+	n = min(n, int((maxLastYears+1)*366*24*time.Hour/about)) // a time.Duration ends at 292 years
+	switch unit {
+	case 'm', 'h':
+		from = now.Add(-time.Duration(n) * about)
 	case 'd':
 		from = now.AddDate(0, 0, -n)
 	case 'w':
@@ -135,11 +136,18 @@ func (r DateRange) Bounds(now time.Time) (from, to time.Time, err error) {
 		if from = now.AddDate(0, -n, 0); from.Day() != now.Day() {
 			from = from.AddDate(0, 0, -from.Day())
 		}
-	default:
-		return from, to, r.wrong()
+	}
+	if from.Before(now.AddDate(-maxLastYears, 0, 0)) {
+		return time.Time{}, to, fmt.Errorf("client: the date range %q is longer than %d years", r.Last, maxLastYears)
 	}
 	return from, to, nil
 }
+
+// maxLastYears is how far back the server lets a range up to now reach.
+const maxLastYears = 10
+
+// lastUnits are the units of a range up to now, and about how long they are.
+var lastUnits = map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour, 'M': 30 * 24 * time.Hour}
 
 func (r DateRange) wrong() error {
 	return fmt.Errorf("client: the date range %q is not a whole number with m, h, d, w or M, such as 7d", r.Last)

@@ -64,8 +64,10 @@ func fixedRange(since, until string, now time.Time) (r client.DateRange, err err
 	case timeUpToNow.MatchString(since) && until != "":
 		return r, usage("--since %s goes up to now; with --until it must be a date", since)
 	case timeUpToNow.MatchString(since):
-		r.From, _, err = client.Last(since).Bounds(now)
-		return r, err
+		if r.From, _, err = client.Last(since).Bounds(now); err != nil {
+			return r, usage("--since %s: %s", since, strings.TrimPrefix(err.Error(), "client: "))
+		}
+		return r, nil
 	case since != "":
 		if r.From, _, err = parseDate(since); err != nil {
 			return r, usage("--since %s: %s, or a time up to now such as 30m, 24h or 7d", since, err)
