@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -58,6 +59,10 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	[postgres] $EMPTY                       an empty schema of PostgreSQL, for one script, where there is PostgreSQL
 //	exec sh -c 'pack [-d] <FILE'            compresses with zstd, or decompresses
 func TestScripts(t *testing.T) {
+	// Commands of the scripts would ignore SIGHUP where this program was started to ignore it, as by nohup. What it catches, they do not.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangup) })
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
 	t.Run("postgres", func(t *testing.T) {
 		if os.Getenv("SPANGROVE_TEST_POSTGRES") == "" {

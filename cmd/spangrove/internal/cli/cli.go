@@ -102,12 +102,12 @@ func noun(name, short string, verbs ...*cobra.Command) *cobra.Command {
 // noSettings marks commands that must work while the settings are wrong.
 var noSettings = map[string]string{"settings": "none"}
 
-// wrap puts around a verb what all have in common: the settings before it, an end by Ctrl-C, and
+// wrap puts around a verb what all have in common: the settings before it, an end by signals, and
 // errors that say what to do next.
 func (a *app) wrap(verb *cobra.Command) {
 	run := verb.RunE
 	verb.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		ctx, stop := signal.NotifyContext(cmd.Context(), ending()...)
 		defer stop()
 		context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 		cmd.SetContext(ctx)
@@ -122,6 +122,15 @@ func (a *app) wrap(verb *cobra.Command) {
 		}
 		return a.explain(err)
 	}
+}
+
+// ending returns the signals that end a command in good order. A terminal that is closed is one, unless nohup had it ignored.
+func ending() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // prepare reads the settings and makes the client, which sends nothing yet.

@@ -363,6 +363,9 @@ func (a *app) datasetExport(exampleID string) *cobra.Command {
 		if closed := out.Close(); err == nil {
 			err = closed
 		}
+		if interrupted := cmd.Context().Err(); err != nil && interrupted != nil {
+			return after(interrupted, "wrote %d bytes to %s", n, file)
+		}
 		if err != nil {
 			return &Failure{fmt.Sprintf("write %s: %s", file, cause(err)), ExitFailed}
 		}

@@ -8,9 +8,11 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,6 +121,11 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	if err != nil {
 		return err
 	}
+	// Whoever reads what is printed may leave. The signal of that would end this program alone, and neither those that run nor the server
+	// of --local; where somebody is to get it, writing fails instead.
+	gone := make(chan os.Signal, 1)
+	signal.Notify(gone, syscall.SIGPIPE)
+	defer signal.Stop(gone)
 	ctx := cmd.Context()
 	isLocal, err := o.wanted(cmd)
 	if err != nil {

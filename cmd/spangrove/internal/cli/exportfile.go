@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -52,10 +53,13 @@ func (f *fileChoice) file() client.File {
 }
 
 // saveFile writes what the server sends to a file, - for standard output. What was written before a file is broken off stays.
-func (a *app) saveFile(name string, overwrite bool, body io.ReadCloser) error {
+func (a *app) saveFile(ctx context.Context, name string, overwrite bool, body io.ReadCloser) error {
 	defer body.Close()
 	if name == "-" {
 		_, err := io.Copy(a.results, body)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
@@ -72,6 +76,9 @@ func (a *app) saveFile(name string, overwrite bool, body io.ReadCloser) error {
 	n, err := io.Copy(out, body)
 	if closed := out.Close(); err == nil {
 		err = closed
+	}
+	if err != nil && ctx.Err() != nil {
+		return after(ctx.Err(), "wrote %d bytes to %s", n, name)
 	}
 	if err != nil {
 		return &Failure{fmt.Sprintf("write %s: broken off after %d bytes: %s", name, n, cause(err)), ExitFailed}
@@ -98,7 +105,7 @@ func (a *app) exportColumns(cmd *cobra.Command, name string, choice *eventChoice
 	if err != nil {
 		return err
 	}
-	return a.saveFile(name, overwrite, body)
+	return a.saveFile(cmd.Context(), name, overwrite, body)
 }
 
 var (
@@ -135,7 +142,7 @@ func (a *app) sessionExport() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.saveFile(args[0], f.overwrite, body)
+		return a.saveFile(cmd.Context(), args[0], f.overwrite, body)
 	}
 	timeFlags(cmd, &since, &until)
 	cmd.Flags().StringArrayVar(&events, "event-filter", nil, "only those with an event for which this `FILTER` holds; repeated, one event must meet all")
