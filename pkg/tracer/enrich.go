@@ -20,7 +20,8 @@ import (
 )
 
 // Fields are what a step or a session is told of, all optional. They are added to what is there,
-// key by key; a key that is there is replaced.
+// key by key; a key that is there is replaced. But the outputs of a session, or of a step that has ended, are
+// replaced as a whole.
 //
 // Values are what encoding/json takes. One that it cannot write, or that the server would refuse with
 // everything that is sent with it (a number beyond a double, objects nested deeper than about 100), is replaced
@@ -58,8 +59,8 @@ var (
 		"honeyhive_metrics", "honeyhive_feedback", "honeyhive_user_properties"}
 )
 
-// maxAttribute is how many bytes of JSON go on a span. The server cuts longer attributes, so what
-// is longer goes to it as an update of the event.
+// maxAttribute is how many bytes of JSON a span has in an attribute when it is sent. The server cuts longer ones, so what
+// is longer goes to it as an update of the event (see withoutLarge).
 const maxAttribute = 1 << 20
 
 // encoded are fields as JSON objects, nil if there is none.
@@ -163,7 +164,6 @@ func Enrich(ctx context.Context, f Fields) {
 		return
 	}
 	e := f.encode()
-	var large encoded
 	enriching.Lock()
 	before := readable.Attributes()
 	for i, raw := range e.values {
@@ -173,17 +173,12 @@ func Enrich(ctx context.Context, f Fields) {
 		if j := slices.IndexFunc(before, func(a attribute.KeyValue) bool { return a.Key == attributeOf[i] }); j >= 0 {
 			raw = rawjson.Merge(json.RawMessage(before[j].Value.AsString()), raw)
 		}
-		if len(raw) > maxAttribute && t != nil {
-			large.values[i] = raw
-			continue
-		}
 		span.SetAttributes(attributeOf[i].String(string(raw)))
 	}
 	enriching.Unlock()
 	if e.err != nil {
 		fail(span, e.err)
 	}
-	t.update(eventID(sc), large)
 }
 
 // Update adds to an event or a session by its id, at any time: feedback on an answer comes when

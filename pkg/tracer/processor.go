@@ -2,9 +2,13 @@ package tracer
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // processor is where the provider tells of all spans, those of other instrumentations, too.
@@ -23,11 +27,46 @@ func (p processor) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
 	}
 }
 
-// OnEnd hands the span over, unless its trace is not sampled.
+// OnEnd hands the span over, unless its trace is not sampled, and what is too large for it.
 func (p processor) OnEnd(s sdktrace.ReadOnlySpan) {
-	if s.SpanContext().IsSampled() {
-		p.t.spans.put(s, sizeOf(s))
+	if !s.SpanContext().IsSampled() {
+		return
 	}
+	s, large := withoutLarge(s)
+	p.t.update(eventID(s.SpanContext()), large)
+	p.t.spans.put(s, sizeOf(s))
+}
+
+// lean is a span of which some attributes are left out.
+type lean struct {
+	sdktrace.ReadOnlySpan
+	attributes []attribute.KeyValue
+}
+
+// Attributes implements sdktrace.ReadOnlySpan.
+func (s lean) Attributes() []attribute.KeyValue { return s.attributes }
+
+// withoutLarge takes the fields out of a span that are larger than maxAttribute. It is done when the span has ended: until then, what is
+// added to a field must find all that was before.
+func withoutLarge(s sdktrace.ReadOnlySpan) (sdktrace.ReadOnlySpan, encoded) {
+	var large encoded
+	left := slices.DeleteFunc(slices.Clone(s.Attributes()), func(a attribute.KeyValue) bool {
+		if a.Value.Type() != attribute.STRING || len(a.Value.AsString()) <= maxAttribute {
+			return false
+		}
+		i := slices.Index(attributeOf[:], a.Key)
+		raw := json.RawMessage(a.Value.AsString())
+		// Another instrumentation may have set it to anything; only objects can be updates.
+		if i < 0 || rawjson.KindOf(raw) != '{' || !json.Valid(raw) {
+			return false
+		}
+		large.values[i] = raw
+		return true
+	})
+	if len(left) == len(s.Attributes()) {
+		return s, large
+	}
+	return lean{s, left}, large
 }
 
 // Shutdown does nothing: Tracer.Shutdown ends the send queues, and a provider that ends before the

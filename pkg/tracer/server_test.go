@@ -268,12 +268,19 @@ func TestLargeFields(t *testing.T) {
 			tracer.Enrich(ctx, tracer.Fields{Inputs: map[string]any{"text": long}, Outputs: long})
 			return nil
 		})
+		// What is added later to a field that is large by then is added, and replaces what it names.
+		_ = tr.Trace(ctx, "more", func(ctx context.Context) error {
+			tracer.Enrich(ctx, tracer.Fields{Outputs: map[string]any{"documents": long, "state": "reading"}, Inputs: map[string]any{"draft": long}})
+			tracer.Enrich(ctx, tracer.Fields{Outputs: map[string]any{"summary": "short", "state": "done"}, Inputs: map[string]any{"draft": "short"}})
+			return nil
+		})
 		tracer.Enrich(inside, tracer.Fields{Metrics: map[string]any{"after": 1}})
 		flush(t, tr)
 		evs := byName(t, c, id)
 		want(t, evs["large"], fmt.Sprintf(`{"inputs":{"text":%q}}`, long))
 		step := evs["step"]
 		want(t, step, fmt.Sprintf(`{"inputs":{"short":1,"text":%q},"outputs":{"result":%q},"metrics":{"after":1}}`, long, long))
+		want(t, evs["more"], fmt.Sprintf(`{"inputs":{"draft":"short"},"outputs":{"documents":%q,"state":"done","summary":"short"}}`, long))
 		if _, cut := step["metadata"].(map[string]any)["truncated"]; cut {
 			t.Error("a field was cut")
 		}
