@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/spangrove/spangrove/pkg/client"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -73,6 +74,9 @@ func (a *app) eventsDeleteMatching() *cobra.Command {
 		if !choice.any() {
 			return usage("what to delete must be said: by --filter, --type, --name, --session, --run, --since or --until")
 		}
+		if err := noneEmpty(cmd); err != nil {
+			return err
+		}
 		q, err := choice.query()
 		if err != nil {
 			return err
@@ -98,6 +102,9 @@ func (a *app) sessionsDeleteMatching() *cobra.Command {
 		if len(filters)+len(events) == 0 && since+until == "" {
 			return usage("what to delete must be said: by --filter, --event-filter, --since or --until")
 		}
+		if err := noneEmpty(cmd); err != nil {
+			return err
+		}
 		q, err := sessionQuery(since, until, "", false, withoutJudges(filters), events)
 		if err != nil {
 			return err
@@ -109,6 +116,17 @@ func (a *app) sessionsDeleteMatching() *cobra.Command {
 	filterFlag(cmd, &filters)
 	d.flags(cmd)
 	return cmd
+}
+
+// noneEmpty refuses a flag that is given and empty, as in --session "$SESSION" where nobody has set the variable: without it, more would be
+// deleted.
+func noneEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+			err = usage("--%s is empty; nothing was deleted", f.Name)
+		}
+	})
+	return err
 }
 
 // run counts what a search finds, asks, deletes it, and waits for the end.
