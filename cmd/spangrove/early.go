@@ -11,7 +11,8 @@ import (
 )
 
 // early warns of configurations in which an answer of success comes before data is on disk: of processors that answer at once, and of
-// pipelines that only lead to queues in memory. The exporter spangrove warns of its own queue.
+// pipelines that only lead to queues in memory. The exporter spangrove warns of its own queue. Processors that answer at once also forget the
+// caller, whose project only the receiver spangrove writes into what it passes on.
 type early struct{ log *zap.Logger }
 
 // newEarly returns the check, which runs on the configuration as it is when all is put together.
@@ -41,6 +42,10 @@ func (e early) Convert(_ context.Context, conf *confmap.Conf) error {
 		for _, name := range named(pipeline["processors"], holders) {
 			e.log.Warn("an answer of success does not mean that data is stored: a processor answers before, and a crash loses what it holds; "+
 				"see docs/reliability.md", zap.String("pipeline", id), zap.String("processor", name))
+			if others := unlike(pipeline["receivers"], "spangrove"); stores && len(others) > 0 {
+				e.log.Warn("a processor forgets whose key a request came with: what these receivers take goes to the project that its sender names in the "+
+					"resource, or else to the first one; use the receiver spangrove", zap.String("pipeline", id), zap.String("processor", name), zap.Strings("receivers", others))
+			}
 		}
 		if stores {
 			continue
@@ -54,6 +59,18 @@ func (e early) Convert(_ context.Context, conf *confmap.Conf) error {
 		}
 	}
 	return nil
+}
+
+// unlike returns those of a list of components that are of another type.
+func unlike(components any, kind string) (names []string) {
+	list, _ := components.([]any)
+	for _, c := range list {
+		id, _ := c.(string)
+		if found, _, _ := strings.Cut(id, "/"); found != kind {
+			names = append(names, id)
+		}
+	}
+	return names
 }
 
 // named returns those of a list of components that are of one of the types.

@@ -39,9 +39,9 @@ func TestEarlyAnswers(t *testing.T) {
 	var got []string
 	for _, entry := range logged.All() {
 		fields := entry.ContextMap()
-		got = append(got, fmt.Sprint(fields["pipeline"], " ", fields["processor"], " ", fields["exporter"]))
+		got = append(got, fmt.Sprint(fields["pipeline"], " ", fields["processor"], " ", fields["exporter"], " ", fields["receivers"]))
 	}
-	want := []string{"traces/batched batch/mine <nil>", "traces/on <nil> otlp_http/other", "traces/tail tail_sampling <nil>"}
+	want := []string{"traces/batched batch/mine <nil> <nil>", "traces/batched batch/mine <nil> [otlp]", "traces/on <nil> otlp_http/other <nil>", "traces/tail tail_sampling <nil> <nil>"}
 	if !slices.Equal(got, want) {
 		t.Errorf("warnings of\n%q, want\n%q", got, want)
 	}

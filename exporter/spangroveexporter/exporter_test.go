@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
@@ -349,6 +350,45 @@ func TestQueue(t *testing.T) {
 	}
 	if n := logged.FilterMessageSnippet("does not mean that data is stored").Len(); n != 1 {
 		t.Errorf("the log warns %d times", n)
+	}
+}
+
+// TestScopes: a key that may only read writes nothing, whichever receiver it came by.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"spangrove", "spangrove/queue"} {
+		for scope, may := range map[project.Scope]bool{project.ScopeRead: false, project.ScopeIngest: true, project.ScopeFull: true, project.ScopeAdmin: true, "": true} {
+			set, s := exportertest.NewNopSettings(componentType), &fakeStore{}
+			traces, err := NewFactory().CreateTraces(t.Context(), set, loadConfig(t, id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			logs, err := NewFactory().CreateLogs(t.Context(), set, loadConfig(t, id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := client.NewContext(t.Context(), client.Info{Auth: project.Identity{Project: project.Project{ID: 2, PublicID: "p2"}, Scope: scope}})
+			var errs []error
+			for _, c := range []component.Component{traces, logs} {
+				if err := c.Start(t.Context(), hostOf(s)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			errs = append(errs, traces.ConsumeTraces(ctx, native("a")), logs.ConsumeLogs(ctx, plog.NewLogs()))
+			for _, c := range []component.Component{traces, logs} { // what is queued is written
+				if err := c.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, err := range errs {
+				if may != (err == nil) || !may && (!consumererror.IsPermanent(err) || fault.Of(err) != fault.Forbidden) {
+					t.Errorf("%s, scope %q: %v", id, scope, err)
+				}
+			}
+			if n := len(s.puts[2]); may != (n == 1) {
+				t.Errorf("%s, scope %q: %d puts", id, scope, n)
+			}
+		}
 	}
 }
 

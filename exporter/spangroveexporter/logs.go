@@ -38,7 +38,11 @@ func (e *logsExporter) Capabilities() consumer.Capabilities {
 }
 
 func (e *logsExporter) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
-	if caller, ok := callerOf(ctx); ok && e.queued {
+	caller, known := callerOf(ctx)
+	if err := mayWrite(caller); err != nil {
+		return err
+	}
+	if known && e.queued {
 		for _, rl := range ld.ResourceLogs().All() {
 			rl.Resource().Attributes().PutStr(project.AttrProjectID, caller.Project.PublicID)
 		}

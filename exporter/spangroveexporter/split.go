@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/spancodec"
@@ -64,6 +65,15 @@ func callerOf(ctx context.Context) (project.Identity, bool) {
 		return id, true
 	}
 	return project.IdentityFrom(ctx)
+}
+
+// mayWrite returns Forbidden for a caller whose key may not write. The receiver spangrove asks that, too, but others that spangrove_auth
+// checks the keys for do not know of scopes.
+func mayWrite(caller project.Identity) error {
+	if caller.Scope == "" || caller.Scope.Allows(project.ScopeIngest) {
+		return nil
+	}
+	return verdict.Pipeline(fault.New(fault.Forbidden, "this key may not write telemetry; it has the scope %s", caller.Scope))
 }
 
 func stampOf(r pcommon.Resource) string {

@@ -39,7 +39,11 @@ func (e *tracesExporter) Capabilities() consumer.Capabilities {
 }
 
 func (e *tracesExporter) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
-	if caller, ok := callerOf(ctx); ok && e.queued {
+	caller, known := callerOf(ctx)
+	if err := mayWrite(caller); err != nil {
+		return err
+	}
+	if known && e.queued {
 		for _, rs := range td.ResourceSpans().All() {
 			rs.Resource().Attributes().PutStr(project.AttrProjectID, caller.Project.PublicID)
 		}
