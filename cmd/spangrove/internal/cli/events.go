@@ -218,7 +218,7 @@ func (a *app) eventList(verb, short, example string) *cobra.Command {
 	var only []string
 	var sort string
 	var ascending bool
-	l := listing{plural: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns}
+	l := listing{plural: "events", at: "events", total: "totalEvents", id: "event_id", limit: 50, columns: eventColumns}
 	cmd := command(verb, short, example, func(ctx context.Context, _ []string) error {
 		q, err := choice.query()
 		if err != nil {

@@ -94,6 +94,36 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestArrivals lists events page by page while newer ones come: each is shown once.
+func TestArrivals(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, args := range [][]string{{"events", "list"}, {"sessions", "list"}} {
+		come := 0 // meanwhile
+		stdout, stderr, err := execute(t, func(w http.ResponseWriter, r *http.Request) {
+			var q struct{ Limit, Page int }
+			if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+				t.Error(err)
+			}
+			var items []json.RawMessage
+			for i := (q.Page-1)*q.Limit - come; i < min(2500, q.Page*q.Limit-come); i++ {
+				items = append(items, json.RawMessage(fmt.Sprintf(`{"event_id":"%d","session_id":"s"}`, i)))
+			}
+			_, _ = fmt.Fprintf(w, `{"events":%s,"totalEvents":%d}`, array(items), 2500+come)
+			come += 3
+		}, "", append(args, "--limit", "0", "--output", "jsonl")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := map[string]int{}
+		for line := range strings.Lines(stdout) {
+			times[line]++
+		}
+		if n := strings.Count(stdout, "\n"); n != 2500 || len(times) != 2500 || stderr != "" {
+			t.Errorf("%v: %d lines of %d events; %s", args, n, len(times), stderr)
+		}
+	}
+}
+
 // TestListBreaksOff checks that what a list had shown stays visible as a part.
 func TestListBreaksOff(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())

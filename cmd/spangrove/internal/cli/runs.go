@@ -118,7 +118,7 @@ func (a *app) runPairs() *cobra.Command {
 func (a *app) runList() *cobra.Command {
 	var aggregates bool
 	l := listing{
-		plural: "runs", at: "evaluations", total: "pagination.total", limit: 100, most: mostRuns,
+		plural: "runs", at: "evaluations", total: "pagination.total", id: "run_id", limit: 100, most: mostRuns,
 		example: `
 			spangrove runs list
 			spangrove runs list --status completed --since 7d

@@ -34,7 +34,7 @@ func (a *app) sessionList() *cobra.Command {
 	choice := eventChoice{}
 	var p paging
 	l := listing{
-		plural: "sessions", at: "events", total: "totalEvents", limit: 50,
+		plural: "sessions", at: "events", total: "totalEvents", id: "event_id", limit: 50,
 		example: `
 			spangrove sessions list
 			spangrove sessions list --since 24h --name checkout

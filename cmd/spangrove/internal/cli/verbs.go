@@ -108,6 +108,7 @@ type listing struct {
 	fixed   url.Values // what else goes into the query
 	at      string     // where in the answer the items are; "" if the answer is the list
 	total   string     // where it says how many there are in all; "" if its header does
+	id      string     // member with the id of an item, of lists with the newest first
 	most    int        // items that a request may ask for; 0: 1000
 	whole   bool       // the answer always has all items, and the request takes no limit
 	limit   int        // items that are shown without --limit; 0: all
@@ -179,6 +180,7 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 	}
 	out := a.items(l.columns)
 	total := 0
+	before := map[string]bool{} // ids on the page before: what comes meanwhile moves the last of them to the next page
 	for page := p.page; ; page++ {
 		items, all, err := a.page(ctx, l, size, page)
 		if err != nil && out.n > 0 {
@@ -191,14 +193,22 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 			return err
 		}
 		total = all
+		these := make(map[string]bool, len(items))
 		for _, item := range items {
 			if p.limit > 0 && out.n == p.limit {
 				break
+			}
+			if l.id != "" {
+				id := textOf(item, l.id)
+				if these[id] = true; before[id] {
+					continue
+				}
 			}
 			if err := out.add(item); err != nil {
 				return err
 			}
 		}
+		before = these
 		if len(items) < size || p.limit > 0 && out.n >= p.limit {
 			break
 		}
@@ -206,11 +216,11 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 	if err := out.end(); err != nil {
 		return err
 	}
-	switch before := (p.page - 1) * p.limit; {
+	switch first := (p.page - 1) * p.limit; {
 	case out.n == 0 && a.format == formatTable:
 		a.remark("no %s", l.plural)
-	case before+out.n < total:
-		a.remark("%d to %d of %d %s; --limit 0 shows all", before+1, before+out.n, total, l.plural)
+	case p.limit > 0 && first+out.n < total:
+		a.remark("%d to %d of %d %s; --limit 0 shows all", first+1, first+out.n, total, l.plural)
 	}
 	return nil
 }
