@@ -293,7 +293,7 @@ func TestErrors(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	for _, wrong := range []string{"", "localhost:7420", "ftp://x", "http://", "http://user:secret@x", "http://x?a=b", "http://x#f", "http://x\x00"} {
+	for _, wrong := range []string{"", "localhost:7420", "ftp://x", "http://", "http://user:secret@x", "ftp://user:secret@x", "user:secret@x", "http://user:secret@x:port", "http://x?a=b", "http://x#f", "http://x\x00"} {
 		if _, err := client.New(wrong, ""); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", wrong, err)
 		}

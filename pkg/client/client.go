@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -129,9 +130,16 @@ func WithMaxAnswer(bytes int64) Option {
 func New(server, key string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(strings.TrimSpace(server))
 	if err != nil {
-		return nil, fmt.Errorf("client: the server's address: %w", err)
+		var e *url.Error
+		if errors.As(err, &e) { // without the address, which may have a password in it
+			err = e.Err
+		}
+		return nil, fmt.Errorf("client: the server's address is not of the form http://host:port: %w", err)
 	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	switch wrong := u.Scheme != "http" && u.Scheme != "https" || u.Host == ""; {
+	case wrong && strings.Contains(server, "@"): // as above
+		return nil, errors.New("client: the server's address is not of the form http://host:port")
+	case wrong:
 		return nil, fmt.Errorf("client: the server's address %q is not of the form http://host:port", server)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
