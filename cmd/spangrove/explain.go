@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 // configs are where the configuration came from.
 func explain(err error, configs []string) error {
 	text := err.Error()
+	isMistake := errors.As(err, new(mistake))
 	if m := dependency.FindStringSubmatch(text); m != nil {
 		return &cli.Failure{
 			Line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions",
@@ -24,8 +26,14 @@ func explain(err error, configs []string) error {
 			return &cli.Failure{Line: "config: " + configMistake(rest, configs), Exit: cli.ExitUsage}
 		}
 	}
+	if isMistake {
+		return &cli.Failure{Line: "config: " + configMistake(text, configs), Exit: cli.ExitUsage}
+	}
 	return &cli.Failure{Line: oneLine(text), Exit: cli.ExitFailed}
 }
+
+// mistake is an error of checking a configuration, of which nothing is run.
+type mistake struct{ error }
 
 var dependency = regexp.MustCompile(`unable to find extension (\S+) on which extension (\S+) depends`)
 

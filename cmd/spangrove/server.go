@@ -86,7 +86,7 @@ func newValidate() *cobra.Command {
 				return explain(err, s.configs)
 			}
 			if err := col.DryRun(cmd.Context()); err != nil {
-				return explain(err, s.configs)
+				return explain(mistake{err}, s.configs)
 			}
 			return nil
 		},

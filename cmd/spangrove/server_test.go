@@ -214,6 +214,8 @@ func TestMistakes(t *testing.T) {
 		{"--set extensions.spangrove_api.endpoint=0.0.0.0:1 --set extensions.spangrove_api.auth.enabled=false", "config: extensions::spangrove_api::endpoint: 0.0.0.0:1 can be reached from other machines", cli.ExitUsage},
 		{"--set extensions.spangrove_api.endpoint=" + taken.Addr().String(), "extensions::spangrove_api::endpoint: listen tcp " + taken.Addr().String() + ": bind: address already in use", cli.ExitFailed},
 		{"--set extensions.spangrove_auth.api_key=short", "config: extensions::spangrove_auth::api_key: must have at least 16 characters", cli.ExitUsage},
+		{"validate --set extensions.spangrove_auth.api_key=short", "config: extensions::spangrove_auth::api_key: must have at least 16 characters", cli.ExitUsage},
+		{"validate --set exporters.spangrove.stroe=nope", "config: exporters::spangrove::stroe: no such setting", cli.ExitUsage},
 		{"--set extensions.spangrove_evaluate.workers=0", "config: extensions::spangrove_evaluate::workers: must be between 1 and 256", cli.ExitUsage},
 		{"--set extensions.spangrove_store.sqlite.synchronous=off", `config: extensions::spangrove_store::sqlite::synchronous: must be "full" or "normal"`, cli.ExitUsage},
 		{"--set extensions.spangrove_store.postgres.dsn=postgres://u:hunter2@127.0.0.1:1/db", "extensions::spangrove_store::postgres::dsn: open PostgreSQL 127.0.0.1/db: dial tcp 127.0.0.1:1: ", cli.ExitFailed},
