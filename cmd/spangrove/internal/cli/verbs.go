@@ -64,11 +64,14 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// path joins a path of the API below /v1; ids are escaped by it.
+// path joins a path of the API below /v1; ids are escaped by it. It is empty if an id is one that leads to another operation.
 func path(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("/v1")
 	for _, part := range parts {
+		if part == "." || part == ".." {
+			return ""
+		}
 		b.WriteString("/" + url.PathEscape(part))
 	}
 	return b.String()
@@ -94,9 +97,17 @@ func del(path string) client.Request {
 
 // call returns the answer as the server sent it.
 func (a *app) call(ctx context.Context, r client.Request) (json.RawMessage, error) {
-	var answer json.RawMessage
-	err := a.api.Call(ctx, r, &answer)
+	answer, _, err := a.callHeader(ctx, r)
 	return answer, err
+}
+
+// callHeader is call, and also returns the answer's header.
+func (a *app) callHeader(ctx context.Context, r client.Request) (answer json.RawMessage, header http.Header, err error) {
+	if r.Path == "" {
+		return nil, nil, usage("an id must be one, not . or ..")
+	}
+	header, err = a.api.CallHeader(ctx, r, &answer)
+	return answer, header, err
 }
 
 // listing defines how a list is requested and shown.
@@ -245,8 +256,7 @@ func (a *app) page(ctx context.Context, l listing, size, number int) (items []js
 		query.Set("page", strconv.Itoa(number))
 		r.Query = query
 	}
-	var answer json.RawMessage
-	header, err := a.api.CallHeader(ctx, r, &answer)
+	answer, header, err := a.callHeader(ctx, r)
 	if err != nil {
 		return nil, 0, err
 	}
