@@ -474,6 +474,66 @@ func filesOf(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
+// TestEdgeLarge: a request that is nearly as large as the centre takes, and larger once it has its scores, arrives whole.
+func TestEdgeLarge(t *testing.T) {
+	harness.Require(t)
+	const n = 20_000
+	other := newRecorder(t)
+	centre := harness.Start(t, harness.Options{})
+	config := filepath.Join(t.TempDir(), "test.yaml")
+	if err := os.WriteFile(config, []byte("processors: {spangrove_sample: {decision_wait: 100ms}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	edge := harness.Start(t, harness.Options{
+		Args: []string{"--config", "embedded:default", "--config", filepath.Join(harness.Root(t), "docs", "examples", "edge.yaml"), "--config", config},
+		Env: map[string]string{
+			"SPANGROVE_CENTRE": centre.GRPC, "SPANGROVE_CENTRE_URL": centre.URL, "SPANGROVE_CENTRE_KEY": harness.Key, "SPANGROVE_CENTRE_INSECURE": "true",
+			"OTHER_OTLP_ENDPOINT": other.URL, "SPANGROVE_EDGE_ADDR": harness.FreeAddr(t),
+		},
+	})
+	td := ptrace.NewTraces()
+	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	now := time.Now()
+	for i := range n {
+		s := spans.AppendEmpty()
+		s.SetTraceID([16]byte{1})
+		s.SetSpanID([8]byte{0: 1, 6: byte(i >> 8), 7: byte(i)})
+		s.SetName("step")
+		s.SetStartTimestamp(pcommon.NewTimestampFromTime(now))
+		s.SetEndTimestamp(pcommon.NewTimestampFromTime(now))
+		s.Status().SetCode(ptrace.StatusCodeError) // which keeps the trace
+		s.Attributes().PutStr("text", strings.Repeat("w", 900))
+	}
+	body, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(body) < 18<<20 || len(body) > 20<<20 {
+		t.Fatalf("the request has %d bytes", len(body))
+	}
+	if status, answer, err := edge.Send(t.Context(), http.MethodPost, "/v1/traces", "application/x-protobuf", body); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %s %v", status, answer, err)
+	}
+	there := func() (at, beside int) {
+		var got struct {
+			Total int `json:"totalEvents"`
+		}
+		filter := harness.Filter{Field: "event_name", Operator: "is", Value: "step", Type: "string"}
+		filters := []harness.Filter{filter, {Field: "event_type", Operator: "is not", Value: "session", Type: "string"}}
+		centre.Must(t, http.MethodPost, "/v1/events/export", map[string]any{"filters": filters, "limit": 1}, &got)
+		other.mu.Lock()
+		defer other.mu.Unlock()
+		return got.Total, len(other.spans)
+	}
+	at, beside := there()
+	for deadline := time.Now().Add(time.Minute); (at < n || beside < n) && time.Now().Before(deadline); at, beside = there() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if at != n || beside != n {
+		t.Errorf("the centre has %d and the other back end %d of %d spans that were answered with success", at, beside, n)
+	}
+}
+
 // TestEdgeFull: where the queue on disk is full, senders are told to come back later, in words of theirs.
 func TestEdgeFull(t *testing.T) {
 	harness.Require(t)
