@@ -341,6 +341,9 @@ func (a *app) datasetExport(exampleID string) *cobra.Command {
 		spangrove datasets export `+exampleID+` --format csv --file test.csv --field metadata.split --value test`, nil)
 	cmd.Long = "CSV has a column for each key of inputs, ground_truth and metadata, and an apostrophe before what a spreadsheet would take for a formula."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if path("datasets", args[0]) == "" {
+			return errNoID
+		}
 		body, err := a.api.Datasets.Export(cmd.Context(), args[0], format, client.RowQuery{
 			Version: int64(choice.version), Text: choice.text, Field: choice.field, Value: choice.value,
 		})

@@ -101,10 +101,13 @@ func (a *app) call(ctx context.Context, r client.Request) (json.RawMessage, erro
 	return answer, err
 }
 
+// errNoID is the error of a path that is empty, see path.
+var errNoID = usage("an id must be one, not . or ..")
+
 // callHeader is call, and also returns the answer's header.
 func (a *app) callHeader(ctx context.Context, r client.Request) (answer json.RawMessage, header http.Header, err error) {
 	if r.Path == "" {
-		return nil, nil, usage("an id must be one, not . or ..")
+		return nil, nil, errNoID
 	}
 	header, err = a.api.CallHeader(ctx, r, &answer)
 	return answer, header, err
