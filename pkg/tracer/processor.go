@@ -46,12 +46,19 @@ type lean struct {
 // Attributes implements sdktrace.ReadOnlySpan.
 func (s lean) Attributes() []attribute.KeyValue { return s.attributes }
 
+func isLarge(a attribute.KeyValue) bool {
+	return a.Value.Type() == attribute.STRING && len(a.Value.AsString()) > maxAttribute
+}
+
 // withoutLarge takes the fields out of a span that are larger than maxAttribute. It is done when the span has ended: until then, what is
 // added to a field must find all that was before.
 func withoutLarge(s sdktrace.ReadOnlySpan) (sdktrace.ReadOnlySpan, encoded) {
 	var large encoded
+	if !slices.ContainsFunc(s.Attributes(), isLarge) {
+		return s, large
+	}
 	left := slices.DeleteFunc(slices.Clone(s.Attributes()), func(a attribute.KeyValue) bool {
-		if a.Value.Type() != attribute.STRING || len(a.Value.AsString()) <= maxAttribute {
+		if !isLarge(a) {
 			return false
 		}
 		i := slices.Index(attributeOf[:], a.Key)
@@ -63,9 +70,6 @@ func withoutLarge(s sdktrace.ReadOnlySpan) (sdktrace.ReadOnlySpan, encoded) {
 		large.values[i] = raw
 		return true
 	})
-	if len(left) == len(s.Attributes()) {
-		return s, large
-	}
 	return lean{s, left}, large
 }
 
