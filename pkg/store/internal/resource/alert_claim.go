@@ -100,15 +100,7 @@ func (s *Store) noteAlert(ctx context.Context, tx *events.Commit, project int64,
 		return nil
 	}
 	waiting := map[string]int{} // by channel: one that takes nothing keeps no other from being told
-	err := sqldb.Each(ctx, tx, `SELECT record FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`, []any{project, id},
-		func(scan func(...any) error) error {
-			var record string
-			err := scan(&record)
-			n := alert.NoticeFromDoc(json.RawMessage(record))
-			waiting[n.ChannelID]++
-			return err
-		})
-	if err != nil {
+	if err := eachWaiting(ctx, tx, project, id, func(n *alert.Notice) { waiting[n.ChannelID]++ }); err != nil {
 		return err
 	}
 	for i := range notices {
@@ -191,51 +183,56 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 	}
 	err = s.ChangeDocs(ctx, 0, "claim notices", func(ctx context.Context, tx *events.Commit) error {
 		list = nil
+		var found []alert.NoticeClaim
 		err := sqldb.Each(ctx, tx, `SELECT `+noticeColumns+`
 			FROM alert_notice
 			WHERE state = 0 AND due_ms <= $1
 			ORDER BY due_ms, id LIMIT $2`+tx.SkipLocked(), []any{now, limit}, func(scan func(...any) error) error {
 			project, n, err := scanNotice(scan)
-			n.Attempts++
-			list = append(list, alert.NoticeClaim{Project: project, Notice: n})
+			found = append(found, alert.NoticeClaim{Project: project, Notice: n})
 			return err
 		})
-		found := list
-		list = nil
-		for i := 0; i < len(found) && err == nil; i++ {
-			n := &found[i].Notice
-			var early bool
-			if early, err = isEarly(ctx, tx, found[i].Project, n); err != nil {
+		if err != nil {
+			return err
+		}
+		for _, c := range found {
+			n := &c.Notice
+			early, err := isEarly(ctx, tx, c.Project, n)
+			if err != nil {
 				return err
 			}
-			if early {
-				_, err = tx.Exec(ctx, `UPDATE alert_notice SET due_ms = $4 WHERE project_id = $1 AND alert_id = $2 AND id = $3`,
-					found[i].Project, n.AlertID, n.ID, now+noticeTurn.Milliseconds())
-				continue
+			due := now + noticeTurn.Milliseconds()
+			if !early {
+				n.Attempts++
+				due = now + lease.Milliseconds()
+				list = append(list, c)
 			}
-			list = append(list, found[i])
-			_, err = tx.Exec(ctx, `UPDATE alert_notice SET attempts = $4, due_ms = $5 WHERE project_id = $1 AND alert_id = $2 AND id = $3`,
-				found[i].Project, n.AlertID, n.ID, n.Attempts, now+lease.Milliseconds())
+			if _, err := tx.Exec(ctx, `UPDATE alert_notice SET attempts = $4, due_ms = $5 WHERE project_id = $1 AND alert_id = $2 AND id = $3`,
+				c.Project, n.AlertID, n.ID, n.Attempts, due); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 	return list, err
 }
 
-// isEarly reports whether an earlier notice of the same alert still waits to be sent to the same channel. It reads all that wait of the
-// alert, at most alert.MaxWaiting a channel.
+// isEarly reports whether an earlier notice of the same alert still waits to be sent to the same channel.
 func isEarly(ctx context.Context, tx *events.Commit, project int64, n *alert.Notice) (early bool, err error) {
-	err = sqldb.Each(ctx, tx, `SELECT record
-		FROM alert_notice
-		WHERE project_id = $1 AND alert_id = $2 AND state = 0 AND (created_ms < $3 OR created_ms = $3 AND id < $4)`,
-		[]any{project, n.AlertID, n.Created, n.ID}, func(scan func(...any) error) error {
-			var record string
-			err := scan(&record)
-			before := alert.NoticeFromDoc(json.RawMessage(record))
-			early = early || before.ChannelID == n.ChannelID
+	err = eachWaiting(ctx, tx, project, n.AlertID, func(w *alert.Notice) {
+		early = early || w.ChannelID == n.ChannelID && (w.Created < n.Created || w.Created == n.Created && w.ID < n.ID)
+	})
+	return early, err
+}
+
+// eachWaiting calls f with the notices of an alert that wait to be sent, at most alert.MaxWaiting a channel.
+func eachWaiting(ctx context.Context, tx *events.Commit, project int64, id string, f func(*alert.Notice)) error {
+	return sqldb.Each(ctx, tx, `SELECT `+noticeColumns+` FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`,
+		[]any{project, id}, func(scan func(...any) error) error {
+			_, n, err := scanNotice(scan)
+			f(&n)
 			return err
 		})
-	return early, err
 }
 
 // FinishNotice stores what became of a claimed notice. Nothing is stored if another server has taken it over since.
