@@ -48,7 +48,8 @@ func unpriced(e *event.Incoming) *event.Incoming {
 	return &without
 }
 
-// reprice recomputes the total of a native model call's tokens (retotal), and the cost of a model call whose model or tokens differ from before, unless somebody has said what it cost.
+// reprice recomputes the total of a native model call's tokens (retotal), and the cost of a model call whose model or tokens differ from
+// before, unless somebody has said what it cost.
 // There are three cases:
 //
 //   - The update itself changed the cost, and left cost_source at "computed": then that is what somebody reports, and is
@@ -113,8 +114,7 @@ func (s *Store) cost(c paidCall) (usd float64, ok bool) {
 	return s.prices.Load().Cost(c.Call)
 }
 
-// callOf reads the model and the tokens of an event's call, in one pass over each object. Counts that are no whole numbers, or negative,
-// are not counts; newer senders say input and output where older ones say prompt and completion, and the older names win.
+// callOf reads the model and the tokens of an event's call, in one pass over each object.
 func callOf(e *event.Event) (c paidCall) {
 	for k, v := range rawjson.Object(e.Config) {
 		switch k {
@@ -126,9 +126,15 @@ func callOf(e *event.Event) (c paidCall) {
 			c.Provider, _ = rawjson.Text(v)
 		}
 	}
-	var counts price.Counts
+	c.Usage, c.known = tokenCounts(e.Metadata).Usage(!rawjson.Empty(rawjson.Get(e.Inputs, "texts")))
+	return c
+}
+
+// tokenCounts reads the counts of tokens in an event's metadata. Numbers that are not whole, or negative, are not counts; newer senders
+// say input and output where older ones say prompt and completion, and the older names win.
+func tokenCounts(metadata json.RawMessage) (counts price.Counts) {
 	var in, out *int64 // under their other names
-	for k, v := range rawjson.Object(e.Metadata) {
+	for k, v := range rawjson.Object(metadata) {
 		n, ok := rawjson.Number(v)
 		if !ok || n < 0 || n != float64(int64(n)) {
 			continue
@@ -163,6 +169,5 @@ func callOf(e *event.Event) (c paidCall) {
 	if counts.Completion == nil {
 		counts.Completion = out
 	}
-	c.Usage, c.known = counts.Usage(!rawjson.Empty(rawjson.Get(e.Inputs, "texts")))
-	return c
+	return counts
 }
