@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/collector/confmap"
 	"go.uber.org/zap"
@@ -39,10 +38,10 @@ func (e early) Convert(_ context.Context, conf *confmap.Conf) error {
 		if !stores && !lists(pipeline["receivers"], "spangrove") {
 			continue
 		}
-		for _, name := range named(pipeline["processors"], holders) {
+		for _, name := range listed(pipeline["processors"], holders...) {
 			e.log.Warn("an answer of success does not mean that data is stored: a processor answers before, and a crash loses what it holds; "+
 				"see docs/reliability.md", zap.String("pipeline", id), zap.String("processor", name))
-			if others := unlike(pipeline["receivers"], "spangrove"); stores && len(others) > 0 {
+			if others := unlisted(pipeline["receivers"], "spangrove"); stores && len(others) > 0 {
 				e.log.Warn("a processor forgets whose key a request came with: what these receivers take goes to the project that its sender names in the "+
 					"resource, or else to the first one; use the receiver spangrove", zap.String("pipeline", id), zap.String("processor", name), zap.Strings("receivers", others))
 			}
@@ -50,7 +49,7 @@ func (e early) Convert(_ context.Context, conf *confmap.Conf) error {
 		if stores {
 			continue
 		}
-		for _, name := range named(pipeline["exporters"], queuing) {
+		for _, name := range listed(pipeline["exporters"], queuing...) {
 			queue := section(all, "exporters", name, "sending_queue")
 			if queue["enabled"] != false && queue["storage"] == nil && queue["wait_for_result"] != true {
 				e.log.Warn("an answer of success does not mean that data is stored: an exporter holds it in a queue in memory, and a crash loses it; "+
@@ -59,28 +58,4 @@ func (e early) Convert(_ context.Context, conf *confmap.Conf) error {
 		}
 	}
 	return nil
-}
-
-// unlike returns those of a list of components that are of another type.
-func unlike(components any, kind string) (names []string) {
-	list, _ := components.([]any)
-	for _, c := range list {
-		id, _ := c.(string)
-		if found, _, _ := strings.Cut(id, "/"); found != kind {
-			names = append(names, id)
-		}
-	}
-	return names
-}
-
-// named returns those of a list of components that are of one of the types.
-func named(components any, kinds []string) (names []string) {
-	list, _ := components.([]any)
-	for _, c := range list {
-		id, _ := c.(string)
-		if kind, _, _ := strings.Cut(id, "/"); slices.Contains(kinds, kind) {
-			names = append(names, id)
-		}
-	}
-	return names
 }

@@ -39,11 +39,25 @@ func (scrubbed) Convert(_ context.Context, conf *confmap.Conf) error {
 }
 
 // lists reports whether a list of components has one of the type.
-func lists(components any, kind string) bool {
+func lists(components any, kind string) bool { return len(listed(components, kind)) > 0 }
+
+// listed returns those of a list of components that are of one of the types, and unlisted those that are of none.
+func listed(components any, kinds ...string) []string {
+	return componentsIn(components, func(kind string) bool { return slices.Contains(kinds, kind) })
+}
+
+func unlisted(components any, kinds ...string) []string {
+	return componentsIn(components, func(kind string) bool { return !slices.Contains(kinds, kind) })
+}
+
+// componentsIn returns those of a list of components, such as "otlp/second", whose type is wanted.
+func componentsIn(components any, wanted func(kind string) bool) (ids []string) {
 	list, _ := components.([]any)
-	return slices.ContainsFunc(list, func(c any) bool {
+	for _, c := range list {
 		id, _ := c.(string)
-		found, _, _ := strings.Cut(id, "/")
-		return found == kind
-	})
+		if kind, _, _ := strings.Cut(id, "/"); wanted(kind) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
