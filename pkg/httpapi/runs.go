@@ -244,8 +244,8 @@ func (s *Server) compareRunEvents(c *call) error {
 			return fault.InvalidField(name, "is required")
 		}
 		both[i], err = s.Store.Run(c.ctx(), c.project.ID, ids[i])
-		if err != nil && !byPath {
-			return missing(name, err)
+		if !byPath {
+			err = missing(name, err)
 		}
 		if err != nil {
 			return err
