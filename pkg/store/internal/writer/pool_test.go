@@ -147,28 +147,22 @@ func TestWaitingRequestsShareACommit(t *testing.T) {
 
 func TestOwnErrorFailsAlone(t *testing.T) {
 	t.Parallel()
-	p := newPoolTest(t, 100)
-	own := &fault.Error{Kind: fault.NotFound, Msg: "no such row"}
-	a, b := p.queue(t.Context(), "a", func() error { return own }), p.queue(t.Context(), "b", fine)
-	p.release()
-	if err := <-a; !errors.Is(err, own) {
-		t.Errorf("the request's own error: %v", err)
-	}
-	if err := <-b; err != nil {
-		t.Errorf("its neighbour: %v", err)
-	}
-	p.end()
-	if p.db.runs != 2 || len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"b"}) {
-		t.Errorf("%d transactions, commits %q", p.db.runs, p.commits)
-	}
+	// The first transaction is that of the request that held the writer, the second one has both.
+	refusedBeside(t, &fault.Error{Kind: fault.NotFound, Msg: "no such row"}, 0, 2)
 }
 
 // What a request wrote before it was refused is taken back, and its neighbours are stored without it.
 func TestRefusedAfterAWrite(t *testing.T) {
 	t.Parallel()
+	refusedBeside(t, &fault.Error{Kind: fault.Invalid, Msg: "no such row"}, 1, 4) // after the one with both, one with each alone
+}
+
+// refusedBeside has a request fail with an error of its own, after some statements that write, beside another one, which must be stored
+// alone; all of it must take so many transactions.
+func refusedBeside(t *testing.T, own error, changes, transactions int) {
+	t.Helper()
 	p := newPoolTest(t, 100)
-	own := &fault.Error{Kind: fault.Invalid, Msg: "no such row"}
-	a := p.queue(t.Context(), "a", func() error { p.db.tx.changes++; return own })
+	a := p.queue(t.Context(), "a", func() error { p.db.tx.changes += changes; return own })
 	b := p.queue(t.Context(), "b", fine)
 	p.release()
 	if err := <-a; !errors.Is(err, own) {
@@ -178,8 +172,7 @@ func TestRefusedAfterAWrite(t *testing.T) {
 		t.Errorf("its neighbour: %v", err)
 	}
 	p.end()
-	// The first with the request that held the writer, one with both, and one with each alone.
-	if p.db.runs != 4 || len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"b"}) {
+	if p.db.runs != transactions || len(p.commits) != 2 || !slices.Equal(p.commits[1], []string{"b"}) {
 		t.Errorf("%d transactions, commits %q", p.db.runs, p.commits)
 	}
 }
