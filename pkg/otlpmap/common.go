@@ -284,15 +284,20 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	// On every event, so that none depends on which requests brought the others; the events of
 	// a session are compressed together, where a repetition costs next to nothing.
 	s.resource.object(b)
-	raw, left := s.resource.next()
-	if len(raw) > 2 {
-		b.put(fieldResource, raw)
-	}
-	if left > 0 {
-		b.losses.cuts = append(b.losses.cuts, cutOff{"resource", len(raw) + left})
-	}
+	b.putShared(fieldResource, &s.resource.sharedObject)
 	if h := b.x.sessions[e.SessionID]; h != nil && h.name != "" {
 		b.markText(compiled.lists[sessionNameKeys], h.name)
+	}
+}
+
+// putShared fills a field with the event's part of what it shares with others, and notes how large that is if it is not all.
+func (b *eventBuilder) putShared(t target, o *sharedObject) {
+	raw, left := o.next()
+	if len(raw) > 2 {
+		b.put(t, raw)
+	}
+	if left > 0 {
+		b.losses.cuts = append(b.losses.cuts, cutOff{t.key, len(raw) + left})
 	}
 }
 
@@ -317,13 +322,7 @@ func (b *eventBuilder) otlpFields() {
 	if !s.scope.made {
 		b.makeScope(s.scope)
 	}
-	raw, left := s.scope.next()
-	if len(raw) > 2 {
-		b.put(fieldScope, raw)
-	}
-	if left > 0 {
-		b.losses.cuts = append(b.losses.cuts, cutOff{"scope", len(raw) + left})
-	}
+	b.putShared(fieldScope, &s.scope.sharedObject)
 	if state := s.src.TraceState().AsRaw(); state != "" {
 		b.putText(fieldTraceState, state)
 	}

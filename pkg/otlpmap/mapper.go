@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"encoding/hex"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,46 +96,41 @@ type Rejection struct{ TraceID, SpanID, Reason string }
 // Nothing in the batch refers to the pooled mapState. Names and error texts may share memory with td,
 // whose strings are never written to.
 func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
-	batch, rejected, _ := m.traces(td)
-	return batch, rejected
+	return m.traces(td, nil)
 }
 
 // EventsOfSpans maps as Traces does, and also returns for each span of the request, in the order they came, which of the events is
 // its own; -1 for a span that has none: it was rejected, or is a copy of a span that is in the request, too.
 func (m *Mapper) EventsOfSpans(td ptrace.Traces) (events []event.Incoming, own []int) {
-	batch, _, places := m.traces(td)
-	own = make([]int, td.SpanCount())
-	for i := range own {
-		own[i] = -1
-	}
-	for i, place := range places {
-		own[place] = i
-	}
+	own = slices.Repeat([]int{-1}, td.SpanCount())
+	batch, _ := m.traces(td, own)
 	return batch.Events, own
 }
 
-// traces is Traces, and also returns for each event the place of its span in the request.
-func (m *Mapper) traces(td ptrace.Traces) (batch event.Batch, rejected []Rejection, places []int) {
+// traces is Traces, and also notes for the spans of the request which of the events is their own, unless own is nil.
+func (m *Mapper) traces(td ptrace.Traces, own []int) (event.Batch, []Rejection) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
 	}()
 	// spans bring, and whether it counts as a model call on what is above and below it.
-	rejected = x.collect(td, &m.opt)
+	rejected := x.collect(td, &m.opt)
 	x.resolve()
 	x.index()
 
-	batch.Events, places = make([]event.Incoming, len(x.spans)), make([]int, len(x.spans))
+	batch := event.Batch{Events: make([]event.Incoming, len(x.spans))}
 	x.builder.opt, x.builder.x = &m.opt, x
 	for i := range x.spans {
 		x.indexSlots(&x.spans[i])
 		x.builder.event(&x.spans[i], &batch.Events[i])
-		places[i] = x.spans[i].place
+		if own != nil {
+			own[x.spans[i].place] = i
+		}
 	}
 	x.correct(batch.Events)
 	batch.Sessions, batch.Traces = x.hints(), x.named()
-	return batch, rejected, places
+	return batch, rejected
 }
 
 // mapState is the working memory of one call of Traces, pooled for the next.
