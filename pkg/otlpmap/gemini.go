@@ -1,6 +1,11 @@
 package otlpmap
 
-import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
 
 // The readers of requests and answers as Google's Gemini API has them: contents of a role and
 // parts, {system_instruction, tools, …} beside them, and an answer of the same shape.
@@ -198,4 +203,36 @@ var asGeminiUsage = reader{
 			}
 		}
 	},
+}
+
+// geminiChunkAttrs are the attributes that say what members of a chunk do.
+var geminiChunkAttrs = [...]struct{ member, attr string }{{"responseId", "gen_ai.response.id"}, {"modelVersion", "gen_ai.response.model"}}
+
+// geminiChunks writes the answer in the chunks of a stream, as {role, parts} with all parts, and its id. Chunks are read one by one: decoded
+// together they would take fifty times the memory of their text.
+func geminiChunks(text string, out pcommon.Map) bool {
+	raw, _, err := rawjson.Clean([]byte(text))
+	if err != nil || rawjson.KindOf(raw) != '[' {
+		return false
+	}
+	message := []byte(`[{"role":"model","parts":[`)
+	begun := len(message)
+	for _, chunk := range rawjson.Array(raw) {
+		for _, part := range rawjson.Array(rawjson.Path(chunk, "candidates", "0", "content", "parts")) {
+			if len(message) > begun {
+				message = append(message, ',')
+			}
+			message = append(message, part...)
+		}
+		for _, x := range geminiChunkAttrs {
+			if id, ok := rawjson.Text(rawjson.Get(chunk, x.member)); ok && id != "" {
+				out.PutStr(x.attr, id)
+			}
+		}
+	}
+	if len(message) == begun {
+		return false
+	}
+	out.PutStr("gen_ai.output.messages", string(append(message, "]}]"...)))
+	return true
 }

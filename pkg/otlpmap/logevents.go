@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Coding agents (Claude Code, Codex, Gemini CLI) tell what they do by log records alone: one for each prompt, model call
@@ -416,38 +415,6 @@ func (s *stepRecord) call(attrs, out pcommon.Map) {
 			}
 		}
 	}
-}
-
-// geminiChunkAttrs are the attributes that say what members of a chunk do.
-var geminiChunkAttrs = [...]struct{ member, attr string }{{"responseId", "gen_ai.response.id"}, {"modelVersion", "gen_ai.response.model"}}
-
-// geminiChunks writes the answer in the chunks of a stream, as {role, parts} with all parts, and its id. Chunks are read one by one: decoded
-// together they would take fifty times the memory of their text.
-func geminiChunks(text string, out pcommon.Map) bool {
-	raw, _, err := rawjson.Clean([]byte(text))
-	if err != nil || rawjson.KindOf(raw) != '[' {
-		return false
-	}
-	message := []byte(`[{"role":"model","parts":[`)
-	begun := len(message)
-	for _, chunk := range rawjson.Array(raw) {
-		for _, part := range rawjson.Array(rawjson.Path(chunk, "candidates", "0", "content", "parts")) {
-			if len(message) > begun {
-				message = append(message, ',')
-			}
-			message = append(message, part...)
-		}
-		for _, x := range geminiChunkAttrs {
-			if id, ok := rawjson.Text(rawjson.Get(chunk, x.member)); ok && id != "" {
-				out.PutStr(x.attr, id)
-			}
-		}
-	}
-	if len(message) == begun {
-		return false
-	}
-	out.PutStr("gen_ai.output.messages", string(append(message, "]}]"...)))
-	return true
 }
 
 // failure writes the error of a step that failed: one that says so, or a model call that has an error.

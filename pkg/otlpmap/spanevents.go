@@ -182,26 +182,6 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	return true
 }
 
-// fields sets the fields of a message to the members of an object, and field one of them.
-func (m *chatMessage) fields(raw []byte) {
-	for c := jsonscan.Members(raw); c.Next(); {
-		m.field(c.Key, c.Val)
-	}
-}
-
-func (m *chatMessage) field(key, val []byte) {
-	switch string(key) {
-	case "role":
-		m.role = val
-	case "content":
-		m.content = val
-	case "tool_calls":
-		m.calls = val
-	default:
-		m.add(key, val)
-	}
-}
-
 // contentEvent appends the messages of the oldest form: one attribute with all of them, as JSON
 // or as one text. It reports whether the event has nothing else; if not, the event is also kept.
 func (b *eventBuilder) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
