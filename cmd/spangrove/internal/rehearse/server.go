@@ -36,7 +36,19 @@ type server struct {
 
 // start runs a program as a server of the store alone: nothing of it evaluates, sends notices, or takes telemetry. It listens on a port of
 // loopback, and returns when it is ready.
-func start(ctx context.Context, program, dir, key string, place Place) (*server, error) {
+func start(ctx context.Context, program, dir, key string, place Place) (s *server, err error) {
+	for range portTries {
+		if s, err = startOnce(ctx, program, dir, key, place); err == nil || !strings.Contains(err.Error(), "listen tcp ") {
+			break
+		}
+	}
+	return s, err
+}
+
+// portTries is how often a server is started whose port another program has taken since it was found free.
+const portTries = 5
+
+func startOnce(ctx context.Context, program, dir, key string, place Place) (*server, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // for the number of a port that is free
 	if err != nil {
 		return nil, err
