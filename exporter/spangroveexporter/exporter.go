@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -37,6 +38,7 @@ type spangroveExporter struct {
 	nativeMapper nativeMapper
 	prices       *price.Book
 	store        eventStore // nil until start
+	numbers      sync.Map   // the store's numbers of projects by public id, as callers have asked for them
 }
 
 func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error) {

@@ -166,7 +166,7 @@ func TestReservedSource(t *testing.T) {
 	} {
 		ctx := t.Context()
 		if scope != "" {
-			ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 1}, Scope: scope})
+			ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 1, PublicID: "p1"}, Scope: scope})
 		}
 		parts, err := e.split(ctx, join(td, foreign("f")))
 		if err != nil || len(parts) != 1 {
@@ -189,6 +189,7 @@ func TestConsumeTraces(t *testing.T) {
 	caller := project.Identity{Project: project.Project{ID: 3, PublicID: "p3"}}
 	byClient := client.NewContext(context.Background(), client.Info{Auth: caller})
 	byValue := project.WithIdentity(context.Background(), caller)
+	byOther := project.WithIdentity(context.Background(), project.Identity{Project: project.Project{ID: 2, PublicID: "p3"}})
 	mixed := func() ptrace.Traces {
 		td := native("n1", "n2")
 		foreign("f1").ResourceSpans().At(0).ScopeSpans().MoveAndAppendTo(td.ResourceSpans().At(0).ScopeSpans())
@@ -209,6 +210,7 @@ func TestConsumeTraces(t *testing.T) {
 		{"several projects", context.Background(), join(stamped(native("a"), "p2"), stamped(foreign("b"), "p3"), stamped(foreign("c"), "p2"), foreign("d")), map[int64]string{2: "c a", 3: "b", 1: "d"}},
 		{"the caller wins over the stamp", byClient, join(stamped(native("a"), "p2"), foreign("b")), map[int64]string{3: "b a"}},
 		{"the caller of a plain context", byValue, stamped(foreign("a"), "p2"), map[int64]string{3: "a"}},
+		{"a caller whose project another store numbers", byOther, foreign("a"), map[int64]string{3: "a"}},
 		{"some cannot be events", context.Background(), foreign("a", "bad", "b"), map[int64]string{1: "a b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -69,7 +69,11 @@ func (e *spangroveExporter) consumeLogs(ctx context.Context, ld plog.Logs) error
 // splitLogs sorts a request's records by project, as split does with spans.
 func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) ([]logPart, error) {
 	if caller, known := callerOf(ctx); known {
-		return []logPart{{caller.Project.ID, ld}}, nil
+		id, err := e.numberOf(ctx, caller.Project)
+		if err != nil {
+			return nil, err
+		}
+		return []logPart{{id, ld}}, nil
 	}
 	byStamp := map[string]int{}
 	var parts []logPart

@@ -32,7 +32,11 @@ type part struct {
 func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) ([]part, error) {
 	caller, known := callerOf(ctx)
 	if known {
-		p := partOf(caller.Project.ID, td, nil)
+		id, err := e.numberOf(ctx, caller.Project)
+		if err != nil {
+			return nil, err
+		}
+		p := partOf(id, td, nil)
 		p.trusted = caller.Scope.Allows(project.ScopeFull)
 		return []part{p}, nil
 	}
@@ -96,6 +100,19 @@ func (e *spangroveExporter) projectOf(ctx context.Context, stamp string) (projec
 		return p, fmt.Errorf("find project %q: %w", stamp, err)
 	}
 	return p, nil
+}
+
+// numberOf returns the number that the store has for a caller's project. The caller's own may be that of another store, whose keys let it in.
+func (e *spangroveExporter) numberOf(ctx context.Context, caller project.Project) (int64, error) {
+	if id, known := e.numbers.Load(caller.PublicID); known {
+		return id.(int64), nil
+	}
+	p, err := e.projectOf(ctx, caller.PublicID)
+	if err != nil {
+		return 0, err
+	}
+	e.numbers.Store(caller.PublicID, p.ID)
+	return p.ID, nil
 }
 
 // partOf gathers the given resources of td, nil for all. Foreign spans are copied only if

@@ -118,6 +118,9 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		if auth, err = mount.ExtensionOf[extensionauth.Server](host, a.Config.AuthenticatorID, e.key("auth::authenticator")); err != nil {
 			return err
 		}
+		if err := mount.SameStore(auth, e.cfg.Store, e.key("auth::authenticator")); err != nil {
+			return err
+		}
 	}
 	var evaluator httpapi.Evaluator
 	var providers httpapi.Providers
@@ -125,6 +128,9 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	var alerts httpapi.AlertKeeper
 	if id := e.cfg.Evaluate; id != nil {
 		if evaluator, err = mount.ExtensionOf[httpapi.Evaluator](host, *id, e.key("evaluate")); err != nil {
+			return err
+		}
+		if err := mount.SameStore(evaluator, e.cfg.Store, e.key("evaluate")); err != nil {
 			return err
 		}
 		providers, _ = evaluator.(httpapi.Providers)

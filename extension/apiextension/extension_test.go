@@ -403,12 +403,17 @@ func TestStartNamesTheSetting(t *testing.T) {
 	_ = first
 	taken := strings.TrimPrefix(url, "http://")
 	without := func(id string) host { h := newHost(); delete(h, component.MustNewID(id)); return h }
+	withOther := func(id string, c component.Component) host { h := newHost(); h[component.MustNewID(id)] = c; return h }
 	for _, tt := range []struct {
 		name   string
 		host   host
 		change func(*Config)
 		want   string
 	}{
+		{"keys of another store", withOther("spangrove_auth", otherAuth{}), nil,
+			`extensions::spangrove_api::auth::authenticator: it works with the store "spangrove_store/other", and this with "spangrove_store"`},
+		{"an evaluator of another store", withOther("spangrove_evaluate", otherEvaluator{}), withEvaluator,
+			`extensions::spangrove_api::evaluate: it works with the store "spangrove_store/other", and this with "spangrove_store"`},
 		{"no store", without("spangrove_store"), nil, `extensions::spangrove_api::store: no extension "spangrove_store" runs`},
 		{"no authenticator", without("spangrove_auth"), nil, `extensions::spangrove_api::auth::authenticator: no extension "spangrove_auth" runs`},
 		{"no evaluator", newHost(), withEvaluator, `extensions::spangrove_api::evaluate: no extension "spangrove_evaluate" runs`},
@@ -424,6 +429,23 @@ func TestStartNamesTheSetting(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// otherStore is what a component says that works with another store.
+type otherStore struct{}
+
+func (otherStore) StoreID() component.ID {
+	return component.MustNewIDWithName("spangrove_store", "other")
+}
+
+type otherAuth struct {
+	fakeAuth
+	otherStore
+}
+
+type otherEvaluator struct {
+	fakeEvaluator
+	otherStore
 }
 
 func withEvaluator(c *Config) {

@@ -64,6 +64,7 @@ type authExtension struct {
 var (
 	_ extensionauth.Server            = (*authExtension)(nil)
 	_ extensioncapabilities.Dependent = (*authExtension)(nil)
+	_ mount.StoreUser                 = (*authExtension)(nil)
 )
 
 func newExtension(set extension.Settings, cfg *Config) (*authExtension, error) {
@@ -78,6 +79,9 @@ func newExtension(set extension.Settings, cfg *Config) (*authExtension, error) {
 
 // Dependencies makes the collector start the store first.
 func (e *authExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
+
+// StoreID implements mount.StoreUser.
+func (e *authExtension) StoreID() component.ID { return e.cfg.Store }
 
 // Start makes sure that the first project and a key exist. A second Start changes nothing.
 func (e *authExtension) Start(ctx context.Context, host component.Host) error {

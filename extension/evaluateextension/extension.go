@@ -46,7 +46,10 @@ type evaluateExtension struct {
 	alerts  *alerter         // nil: not started, or there is no store
 }
 
-var _ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
+var (
+	_ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
+	_ mount.StoreUser                 = (*evaluateExtension)(nil)
+)
 
 func newExtension(set extension.Settings, cfg *Config) *evaluateExtension {
 	return &evaluateExtension{set: set, cfg: cfg, models: evaluate.NewSlots(2*cfg.Workers, maxWaiting),
@@ -62,6 +65,9 @@ const expressionsAtOnce = 10
 
 // Dependencies makes the collector start the store first.
 func (e *evaluateExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
+
+// StoreID implements mount.StoreUser.
+func (e *evaluateExtension) StoreID() component.ID { return e.cfg.Store }
 
 // Start builds the engines and begins to work on the queue. A second Start changes nothing.
 func (e *evaluateExtension) Start(ctx context.Context, host component.Host) error {

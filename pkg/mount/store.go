@@ -36,6 +36,22 @@ func StoreOf[T any](host component.Host, id component.ID, key string) (T, error)
 	return t, nil
 }
 
+// StoreUser is a component that works with the store of an extension.
+type StoreUser interface {
+	// StoreID is the extension that holds its store.
+	StoreID() component.ID
+}
+
+// SameStore returns an error if what the setting key names works with another store than id. Projects are known by number between
+// components, and each store numbers its own.
+func SameStore(user any, id component.ID, key string) error {
+	u, ok := user.(StoreUser)
+	if !ok || u.StoreID() == id {
+		return nil
+	}
+	return fmt.Errorf("%s: it works with the store %q, and this with %q; both must have the same one", key, u.StoreID(), id)
+}
+
 // ExtensionOf returns the extension id as the methods T a component needs. key is as in StoreOf.
 func ExtensionOf[T any](host component.Host, id component.ID, key string) (T, error) {
 	var none T
