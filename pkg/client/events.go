@@ -373,6 +373,7 @@ type Chart struct {
 type ChartPoint struct {
 	Bucket time.Time `json:"bucket"`
 	Group  *string   `json:"group"` // nil: the events without the field, or a chart without groups
+	Other  bool      `json:"other"` // the point is that of all groups that are not shown
 	Value  *float64  `json:"value"` // nil: no event has a value
 	Count  int       `json:"count"` // of events
 }

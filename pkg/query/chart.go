@@ -180,6 +180,7 @@ type ChartPoint struct {
 	Start time.Time // of the bucket, in the chart's zone
 	// Group is the text of the group's value; nil where the field is absent, or without groups.
 	Group *string
+	Rest  bool     // the point is that of all groups that are not shown
 	Value *float64 // nil in a bucket without values
 	Count int64    // events that entered
 }
@@ -190,5 +191,4 @@ type ChartPoint struct {
 type ChartAnswer struct {
 	Points []ChartPoint
 	Total  int64
-	Joined bool // some groups are not shown: their events make up OtherGroup
 }

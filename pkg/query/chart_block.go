@@ -292,7 +292,7 @@ const smallBlock = 32
 func (a *ChartSums) AddBlock(s *BlockSums) error {
 	for i := range s.cells {
 		cell := &s.cells[i]
-		x, err := a.cell(cell.unit, groupOf(cell.group))
+		x, err := a.cell(cell.unit, groupOf(cell.group, false))
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 // BucketPoint is a finished point of a chart of percentiles.
 type BucketPoint struct {
 	Group *string // nil: there is no value to group by
+	Rest  bool    // the point is that of all groups that are not kept apart
 	Count int64
 	Value float64
 }
@@ -44,7 +45,7 @@ func (a *ChartSums) HasEvents(start int64) bool { return a.single[start] }
 func (a *ChartSums) Restore(start int64, points []BucketPoint) error {
 	a.restored[start] = true
 	for _, p := range points {
-		x, err := a.cellAt(start, groupOf(p.Group))
+		x, err := a.cellAt(start, groupOf(p.Group, p.Rest))
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (a *ChartSums) Finished() map[int64][]BucketPoint {
 		}
 		value := quantile(x.all(), q)
 		x.finished = &value
-		p := BucketPoint{Count: x.n, Value: value}
+		p := BucketPoint{Rest: k.rest, Count: x.n, Value: value}
 		if !k.null {
 			p.Group = &k.name
 		}
@@ -104,9 +105,12 @@ func (a *ChartSums) bucketOf(unit int64) int64 {
 	return a.chart.Bucket.Start(a.plan.unitStart(unit), a.chart.Zone).UnixMilli()
 }
 
-// groupOf returns the group of a text, nil for none.
-func groupOf(text *string) chartGroup {
-	if text == nil {
+// groupOf returns the group of a text, nil for none, or that of all others.
+func groupOf(text *string, rest bool) chartGroup {
+	switch {
+	case rest:
+		return restGroup
+	case text == nil:
 		return chartGroup{null: true}
 	}
 	return chartGroup{name: *text}

@@ -124,13 +124,13 @@ func (a *ChartAnswer) AddTo(x *SeriesAnswer, c *Chart, times []time.Time, previo
 		at[t.UnixMilli()] = i
 	}
 	zero := c.Aggregation == Count || c.Aggregation == Sum
-	row := func(group *string) *SeriesRow {
+	row := func(group *string, rest bool) *SeriesRow {
 		for i := range x.Rows {
-			if equalText(x.Rows[i].Group, group) {
+			if rowGroup(&x.Rows[i]) == groupOf(group, rest) {
 				return &x.Rows[i]
 			}
 		}
-		x.Rows = append(x.Rows, SeriesRow{Group: group, Rest: a.Joined && group != nil && *group == OtherGroup})
+		x.Rows = append(x.Rows, SeriesRow{Group: group, Rest: rest})
 		return &x.Rows[len(x.Rows)-1]
 	}
 	values := func(r *SeriesRow) *[]SeriesValue {
@@ -140,11 +140,11 @@ func (a *ChartAnswer) AddTo(x *SeriesAnswer, c *Chart, times []time.Time, previo
 		return &r.Values
 	}
 	if c.Group == nil {
-		row(nil)
+		row(nil, false)
 	}
 	for _, p := range a.Points {
 		if i, ok := at[p.Start.UnixMilli()]; ok {
-			v := values(row(p.Group))
+			v := values(row(p.Group, p.Rest))
 			if *v == nil {
 				*v = emptyValues(len(times), zero)
 			}
@@ -178,9 +178,7 @@ func emptyValues(n int, zero bool) []SeriesValue {
 	return list
 }
 
-func rowGroup(r *SeriesRow) chartGroup { return groupOf(r.Group) }
-
-func equalText(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+func rowGroup(r *SeriesRow) chartGroup { return groupOf(r.Group, r.Rest) }
 
 // Groups returns the groups of a series that were kept apart, for the previous period to keep the same.
 func (x *SeriesAnswer) Groups() []string {

@@ -31,8 +31,7 @@ type ChartSums struct {
 	how    joining         // of the values that are not kept
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
 	cells  map[chartCellKey]*chartCell
-	kept   int  // values kept
-	joined bool // some groups became OtherGroup
+	kept   int // values kept
 	// By the start of a bucket: it has events that were added one by one; its points were restored.
 	single, restored map[int64]bool
 }
@@ -47,7 +46,11 @@ type chartCellKey struct {
 type chartGroup struct {
 	name string
 	null bool // there is no value to group by
+	rest bool // all groups that are not kept apart; one of them may have the same name
 }
+
+// restGroup has the events of all groups that are not kept apart.
+var restGroup = chartGroup{name: OtherGroup, rest: true}
 
 // chartCell is what is known so far of a point.
 type chartCell struct {
@@ -159,7 +162,7 @@ func (a *ChartSums) cell(unit int64, g chartGroup) (*chartCell, error) {
 // cellAt returns the cell of the bucket that begins at start, in Unix milliseconds.
 func (a *ChartSums) cellAt(start int64, g chartGroup) (*chartCell, error) {
 	if a.only != nil && !g.null && !a.only[g.name] {
-		g.name, a.joined = OtherGroup, true
+		g = restGroup
 	}
 	k := chartCellKey{start, g}
 	x := a.cells[k]
@@ -238,7 +241,7 @@ func (a *ChartSums) Result(err error) (*ChartAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &ChartAnswer{Points: points, Joined: a.joined}
+	answer := &ChartAnswer{Points: points}
 	for i := range points {
 		answer.Total += points[i].Count
 	}
@@ -257,7 +260,6 @@ func (a *ChartSums) limitGroups() {
 	if len(sizes) <= a.chart.GroupLimit() {
 		return
 	}
-	a.joined = true
 	// Groups of the same size are told apart by name, so that the choice does not depend on the map.
 	names := slices.SortedFunc(maps.Keys(sizes), func(x, y string) int { return cmp.Or(cmp.Compare(sizes[y], sizes[x]), cmp.Compare(x, y)) })
 	large := map[string]bool{}
@@ -266,13 +268,13 @@ func (a *ChartSums) limitGroups() {
 	}
 	var small []chartCellKey
 	for k := range a.cells {
-		if !k.null && !large[k.name] && k.name != OtherGroup {
+		if !k.null && !large[k.name] {
 			small = append(small, k)
 		}
 	}
 	// What joins keeps sums, least and greatest values, and the values of percentiles.
 	for _, k := range small {
-		x, to := a.cells[k], chartCellKey{k.start, chartGroup{name: OtherGroup}}
+		x, to := a.cells[k], chartCellKey{k.start, restGroup}
 		delete(a.cells, k)
 		if y := a.cells[to]; y != nil {
 			x.n += y.n
@@ -322,7 +324,7 @@ func compareGroups(x, y chartGroup) int {
 		switch {
 		case k.null:
 			return 2
-		case k.name == OtherGroup:
+		case k.rest:
 			return 1
 		}
 		return 0
@@ -358,7 +360,7 @@ func (a *ChartSums) fill(starts []int64, groups int) ([]int64, error) {
 
 // point makes the answer's point of a cell; nil is an empty bucket, of which count and sum are 0 and any other value unknown.
 func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
-	p := ChartPoint{Start: t}
+	p := ChartPoint{Start: t, Rest: g.rest}
 	if !g.null {
 		p.Group = &g.name
 	}

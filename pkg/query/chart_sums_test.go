@@ -88,6 +88,44 @@ func TestChartSumsJoinSmallGroups(t *testing.T) {
 	}
 }
 
+// A group may have the name of all others.
+func TestChartSumsGroupCalledOther(t *testing.T) {
+	t.Parallel()
+	value := 1.0
+	for _, only := range []map[string]bool{nil, {OtherGroup: true}} {
+		s := NewChartSums(sumsOf(t, Sum, false).chart, sumsOf(t, Sum, false).plan, only)
+		add := func(group string, n int64) {
+			if err := s.AddRow(0, &group, n, &value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(OtherGroup, 1000)
+		for i := range MaxGroups + 1 {
+			add(fmt.Sprintf("g%03d", i), int64(i+1))
+		}
+		answer, err := s.Result(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named, rest := int64(0), int64(0)
+		for _, p := range answer.Points {
+			switch {
+			case p.Rest:
+				rest += p.Count
+			case *p.Group == OtherGroup:
+				named += p.Count
+			}
+		}
+		want := int64(1 + 2) // the smallest two
+		if only != nil {
+			want = (MaxGroups + 1) * (MaxGroups + 2) / 2
+		}
+		if named != 1000 || rest != want {
+			t.Errorf("only %v: the group has %d events, the others %d, want 1000 and %d", only, named, rest, want)
+		}
+	}
+}
+
 // More groups than points are refused, so that a second pass keeps fewer apart.
 func TestChartSumsBound(t *testing.T) {
 	t.Parallel()

@@ -138,8 +138,9 @@ func zone(name string) (*time.Location, error) {
 // bucketTime is how the beginning of a bucket is written, with the offset of its zone.
 const bucketTime = "2006-01-02T15:04:05.000Z07:00"
 
-// AppendChart writes a chart's answer: {"events": [{"bucket", "group", "value", "count"}],
-// "totalEvents", "bucket"}; the last is the name of the bucket, which auto has chosen. A point has a group only where c asks for groups; it is null for events without the field. A bucket
+// AppendChart writes a chart's answer: {"events": [{"bucket", "group", "other", "value", "count"}],
+// "totalEvents", "bucket"}; the last is the name of the bucket, which auto has chosen. A point has a group only where c asks for groups; it is null for events without the field. other is true
+// of the point of all groups that are not shown, and else left out. A bucket
 // is the time at which it begins, in the chart's zone.
 func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessage {
 	dst = append(dst, `{"events":[`...)
@@ -156,6 +157,9 @@ func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessa
 			b.Raw("group", []byte("null"))
 		default:
 			b.String("group", *p.Group)
+		}
+		if p.Rest {
+			b.Bool("other", true)
 		}
 		if p.Value == nil {
 			b.Raw("value", []byte("null"))

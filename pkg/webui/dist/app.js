@@ -1,1 +1,1 @@
-import"./OSQV.js";
+import"./2TBG.js";

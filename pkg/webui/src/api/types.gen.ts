@@ -300,6 +300,8 @@ export interface ChartEventsAnswer {
     bucket: string;
     /** null: the events without the field */
     group?: string | null;
+    /** true of the point of all groups that are not shown, whose name is other */
+    other?: boolean;
     value: number | null;
     count: number;
   }[];

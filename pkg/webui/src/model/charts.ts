@@ -209,7 +209,7 @@ export function rowsOf(d: Drawing, answers: Answered[]): Row[] {
     const name = s.name || (d.series.length > 1 || s.groupBy === "" ? seriesLabel(s) : "");
     const rows = (answers[series]?.rows ?? []).map((r): Row => {
       const group = r.group ?? null;
-      const text = s.groupBy === "" ? "" : r.other ? "other" : group === null ? `no ${longNames[s.groupBy] ?? s.groupBy}` : group || "(empty)";
+      const text = s.groupBy === "" ? "" : r.other ? "all others" : group === null ? `no ${longNames[s.groupBy] ?? s.groupBy}` : group || "(empty)";
       const before = r.previous ?? null;
       return {
         label: [name, text].filter(Boolean).join(": "), tint: 10, series, group, other: r.other ?? false, values: r.values, counts: r.counts, before,
