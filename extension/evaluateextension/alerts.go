@@ -53,6 +53,9 @@ type SMTPConfig struct {
 	Password configopaque.String `mapstructure:"password"`
 	// TLS is starttls, tls for a connection that is encrypted from its begin, or none. Default starttls.
 	TLS string `mapstructure:"tls"`
+	// Recipients are who may get e-mail: addresses, and domains with all of theirs; an element may name several with commas
+	// between them, or none. Default everybody.
+	Recipients []string `mapstructure:"recipients"`
 }
 
 func defaultAlerts() AlertsConfig {
@@ -70,15 +73,24 @@ func (c *AlertsConfig) Validate() error {
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
 		return fmt.Errorf("public_url: must be a URL such as https://spangrove.example.com, not %q", c.PublicURL)
 	}
-	m := c.SMTP.mail()
-	if err := m.Check(); err != nil {
+	m, err := c.SMTP.mail()
+	if err == nil {
+		err = m.Check()
+	}
+	if err != nil {
 		return fmt.Errorf("smtp: %w", err)
 	}
 	return nil
 }
 
-func (c *SMTPConfig) mail() alerting.Mail {
-	return alerting.Mail{Address: c.Address, From: c.From, Username: c.Username, Password: string(c.Password), TLS: strings.ToLower(c.TLS)}
+func (c *SMTPConfig) mail() (alerting.Mail, error) {
+	to, err := alerting.ParseRecipients(c.Recipients)
+	if err != nil {
+		return alerting.Mail{}, fmt.Errorf("recipients: %w", err)
+	}
+	return alerting.Mail{
+		Address: c.Address, From: c.From, Username: c.Username, Password: string(c.Password), TLS: strings.ToLower(c.TLS), Recipients: to,
+	}, nil
 }
 
 // alertStore is what alerts need of the store.
@@ -92,10 +104,11 @@ const alertingScope = "github.com/spangrove/spangrove/pkg/alerting"
 
 // alerter keeps alerts, and runs them.
 type alerter struct {
-	store  alertStore
-	keys   *keeper
-	guard  egress.Guard
-	runner *alerting.Runner
+	store      alertStore
+	keys       *keeper
+	guard      egress.Guard
+	recipients alerting.Recipients
+	runner     *alerting.Runner
 }
 
 // newAlerter returns an alerter, which works once its runner is started.
@@ -108,9 +121,13 @@ func (e *evaluateExtension) newAlerter(host component.Host) (*alerter, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &alerter{store: s, keys: e.keys, guard: egress.Guard{Allowed: networks}}
+	mail, err := e.cfg.Alerts.SMTP.mail()
+	if err != nil {
+		return nil, err
+	}
+	a := &alerter{store: s, keys: e.keys, guard: egress.Guard{Allowed: networks}, recipients: mail.Recipients}
 	a.runner, err = alerting.New(s, alerting.Options{
-		Open: a.open, Allowed: networks, Mail: e.cfg.Alerts.SMTP.mail(), URL: e.cfg.Alerts.PublicURL, Poll: e.cfg.Alerts.PollInterval,
+		Open: a.open, Allowed: networks, Mail: mail, URL: e.cfg.Alerts.PublicURL, Poll: e.cfg.Alerts.PollInterval,
 		Logger: e.set.Logger, Meter: e.set.MeterProvider.Meter(alertingScope),
 	})
 	return a, err
@@ -140,8 +157,11 @@ func (k *keeper) openAlerts(make bool) (*alert.Box, error) {
 	return alert.NewBox(k.secret)
 }
 
-// howToAllow tells operators which setting lets notices go elsewhere.
-const howToAllow = "the operator of this server must allow it: " + alerting.HowToAllow
+// What tells operators which setting lets notices go elsewhere.
+const (
+	howToAllow           = "the operator of this server must allow it: " + alerting.HowToAllow
+	howToAllowRecipients = "the operator of this server must allow it: " + alerting.HowToAllowRecipients
+)
 
 // setChannels puts new channels in the place of an alert's old ones. A channel keeps of the one with its id what is not given.
 func (a *alerter) setChannels(projectID int64, to *alert.Alert, list []alert.NewChannel) error {
@@ -160,6 +180,11 @@ func (a *alerter) setChannels(projectID int64, to *alert.Alert, list []alert.New
 				if c = *old; mail != nil {
 					c.Mail = mail
 				}
+			}
+		}
+		for _, address := range n.Mail {
+			if !a.recipients.Allow(address) {
+				return fault.InvalidField(fmt.Sprintf("channels[%d].to", i), "%.100q may get no e-mail; %s", address, howToAllowRecipients)
 			}
 		}
 		if n.URL != "" || n.Secret != "" {

@@ -34,7 +34,7 @@ func TestConfig(t *testing.T) {
 			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
 				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
 			Alerts: AlertsConfig{PollInterval: 3 * time.Second, AllowAddresses: []string{"127.0.0.1"}, PublicURL: "https://spangrove.example.com",
-				SMTP: SMTPConfig{Address: "mail.example.com:587", From: "alerts@example.com", Username: "alerts", Password: "secret", TLS: "tls"}},
+				SMTP: SMTPConfig{Address: "mail.example.com:587", From: "alerts@example.com", Username: "alerts", Password: "secret", TLS: "tls", Recipients: []string{"example.com"}}},
 			Expression: expression.Config{Work: 1000},
 			Secret:     "0123456789abcdef0123456789abcdef", SecretFile: "/somewhere/secret",
 			LLM: llm.Config{DefaultProvider: "local", AllowAddresses: []string{"127.0.0.1", "10.0.0.0/8"}, MaxPromptBytes: 1000, Providers: map[string]llm.Provider{"local": {
@@ -58,6 +58,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_evaluate/drowsy", wantErr: "alerts: poll_interval: must be between 10ms and 1m, not 2m0s"},
 		{id: "spangrove_evaluate/inward", wantErr: `alerts: allow_addresses: "localhost" is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1`},
 		{id: "spangrove_evaluate/lost", wantErr: `alerts: public_url: must be a URL such as https://spangrove.example.com, not "spangrove"`},
+		{id: "spangrove_evaluate/picky", wantErr: `alerts: smtp: recipients: "Ann <ann@example.com>" is neither an address such as ann@example.com nor a domain such as example.com`},
 		{id: "spangrove_evaluate/mute", wantErr: `alerts: smtp: address: must be host:port, not "mail.example.com"`},
 		{id: "spangrove_evaluate/anonymous", wantErr: `alerts: smtp: from: must be an address such as alerts@example.com, not ""`},
 		{id: "spangrove_evaluate/rushed", wantErr: "max_wait: must be between 1ms and 10m, not 0s"},

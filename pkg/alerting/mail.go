@@ -19,14 +19,49 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 )
 
-// Mail is the server that sends e-mail. It is the operator's, and so no address is refused.
+// Mail is the server that sends e-mail. It is the operator's, and so no address of it is refused.
 type Mail struct {
 	Address  string // host:port; empty: none is sent
 	From     string // such as alerts@example.com, or "Spangrove <alerts@example.com>"
 	Username string // empty: nobody signs in
 	Password string
 	TLS      string // STARTTLS, which is the default, ImplicitTLS or NoTLS
+	// Recipients are who may get e-mail.
+	Recipients Recipients
 }
+
+// Recipients are addresses, and domains with all of theirs but not those of subdomains, in lower case. Empty: everybody.
+type Recipients []string
+
+// ParseRecipients reads elements of which each may name several with commas between them, or none.
+func ParseRecipients(list []string) (Recipients, error) {
+	var out Recipients
+	for _, element := range list {
+		for s := range strings.SplitSeq(element, ",") {
+			if s = strings.TrimSpace(s); s == "" {
+				continue
+			}
+			address := s
+			if !strings.Contains(s, "@") {
+				address = "somebody@" + s
+			}
+			if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
+				return nil, fmt.Errorf("%q is neither an address such as ann@example.com nor a domain such as example.com", s)
+			}
+			out = append(out, strings.ToLower(s))
+		}
+	}
+	return out, nil
+}
+
+// Allow reports whether an address may get e-mail.
+func (r Recipients) Allow(address string) bool {
+	address = strings.ToLower(address)
+	return len(r) == 0 || slices.Contains(r, address) || slices.Contains(r, address[strings.LastIndexByte(address, '@')+1:])
+}
+
+// HowToAllowRecipients tells operators which setting lets e-mail go to more people.
+const HowToAllowRecipients = "alerts::smtp::recipients of spangrove_evaluate, or SPANGROVE_SMTP_RECIPIENTS"
 
 // How the connection to the server is encrypted.
 const (
@@ -57,6 +92,11 @@ func (m *Mail) send(ctx context.Context, to []string, n *alert.Notice, projectNa
 	if m.Address == "" {
 		return alert.Outcome{Error: "this server sends no e-mail: the operator must set alerts::smtp of spangrove_evaluate, or SPANGROVE_SMTP_ADDRESS",
 			Final: true}
+	}
+	for _, address := range to {
+		if !m.Recipients.Allow(address) {
+			return alert.Outcome{Error: fmt.Sprintf("%s may get no e-mail from this server (%s)", address, HowToAllowRecipients), Final: true}
+		}
 	}
 	err := m.talk(ctx, to, n, projectName, link)
 	var said *textproto.Error

@@ -125,6 +125,30 @@ func TestMail(t *testing.T) {
 	}
 }
 
+func TestRecipients(t *testing.T) {
+	t.Parallel()
+	some, err := ParseRecipients([]string{"Example.com, ops@example.org", ""})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{
+		"ann@example.com": true, "ANN@EXAMPLE.COM": true, "ops@example.org": true,
+		"bob@example.org": false, "ann@sub.example.com": false, "ann@badexample.com": false, "ann@example.com.evil.net": false,
+	} {
+		if some.Allow(address) != want {
+			t.Errorf("%s: %t", address, !want)
+		}
+	}
+	if none, err := ParseRecipients([]string{""}); err != nil || !none.Allow("ann@example.com") {
+		t.Error("without recipients not everybody gets e-mail", err)
+	}
+	for _, wrong := range []string{"@example.com", "Ann <ann@example.com>", "a b", "ann@"} {
+		if _, err := ParseRecipients([]string{wrong}); err == nil {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+}
+
 func TestMailRefused(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -135,6 +159,7 @@ func TestMailRefused(t *testing.T) {
 		last bool
 	}{
 		{Mail{}, "this server sends no e-mail", true},
+		{Mail{Address: "127.0.0.1:1", From: "a@b.c", Recipients: Recipients{"example.org"}}, "ann@example.com may get no e-mail from this server", true},
 		{Mail{Address: newPostbox(t, "550 no such mailbox").addr, From: "a@b.c", TLS: NoTLS}, "the mail server said 550 no such mailbox", true},
 		{Mail{Address: newPostbox(t, "451 later").addr, From: "a@b.c", TLS: NoTLS}, "the mail server said 451 later", false},
 		{Mail{Address: newPostbox(t, "").addr, From: "a@b.c"}, "the mail server offers no STARTTLS", true},
