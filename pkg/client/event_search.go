@@ -33,32 +33,43 @@ type Snippet struct {
 
 // SearchPage reads a page of events in an order.
 func (s *EventService) SearchPage(ctx context.Context, q EventSearch) (*EventPage, error) {
-	body := struct {
-		wireQuery
-		Sort     string `json:"sort"`
-		Order    string `json:"order,omitempty"`
-		Cursor   string `json:"cursor,omitempty"`
-		Total    string `json:"total,omitempty"`
-		Snippets bool   `json:"snippets,omitempty"`
-	}{q.wire(), or(q.Sort, SortStart), "", q.Cursor, "", q.Snippets}
+	page, err := searchPage[Event](ctx, s.c, q)
+	return (*EventPage)(page), err
+}
+
+// pageOf is an EventPage of events in another form.
+type pageOf[T any] struct {
+	Events     []T    `json:"events"`
+	NextCursor string `json:"next_cursor"`
+	Total      int    `json:"totalEvents"`
+}
+
+func searchPage[T any](ctx context.Context, c *Client, q EventSearch) (*pageOf[T], error) {
+	return one[pageOf[T]](ctx, c, Request{Method: http.MethodPost, Path: "/v1/events/search", Body: q.ordered(), Repeatable: true})
+}
+
+// orderedQuery is an EventSearch as the API has it.
+type orderedQuery struct {
+	wireQuery
+	Sort     string `json:"sort"`
+	Order    string `json:"order,omitempty"`
+	Cursor   string `json:"cursor,omitempty"`
+	Total    string `json:"total,omitempty"`
+	Snippets bool   `json:"snippets,omitempty"`
+}
+
+func (q *EventSearch) ordered() orderedQuery {
+	body := orderedQuery{q.wire(), or(q.Sort, SortStart), "", q.Cursor, "", q.Snippets}
 	if q.Ascending {
 		body.Order = "asc"
 	}
 	if q.Uncounted {
 		body.Total = "none"
 	}
-	return one[EventPage](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/events/search", Body: body, Repeatable: true})
+	return body
 }
 
 // AllInOrder walks over all events of a search, page by page, from the page of q.Cursor on.
 func (s *EventService) AllInOrder(ctx context.Context, q EventSearch) iter.Seq2[Event, error] {
-	q.Uncounted = true
-	return follow(q.Cursor, func(cursor string) ([]Event, string, error) {
-		q.Cursor = cursor
-		page, err := s.SearchPage(ctx, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return page.Events, page.NextCursor, nil
-	})
+	return inOrder(q, func(q EventSearch) (*pageOf[Event], error) { return searchPage[Event](ctx, s.c, q) })
 }

@@ -111,19 +111,20 @@ func (s *Span) Event() (id string, start float64, err error) {
 // All walks over all events that a query chooses as spans, newest first, as Events.All does.
 // Projections must be empty.
 func (s *OTLPService) All(ctx context.Context, q EventQuery) iter.Seq2[Span, error] {
-	type placed struct {
-		Span
-		id    string
-		start float64
-	}
-	read := func(q wireQuery) ([]placed, error) {
+	return walk(q, func(q EventSearch) (*pageOf[Span], error) {
 		var message []byte
-		if err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/events/otlp", Body: q, Repeatable: true}, &message); err != nil {
+		h, err := s.c.CallHeader(ctx, Request{Method: http.MethodPost, Path: "/v1/events/otlp", Body: q.ordered(), Repeatable: true}, &message)
+		if err != nil {
 			return nil, err
 		}
 		spans, err := SplitSpans(message)
 		if err != nil {
 			return nil, err
+		}
+		type placed struct {
+			Span
+			id    string
+			start float64
 		}
 		list := make([]placed, len(spans))
 		for i := range spans {
@@ -136,13 +137,9 @@ func (s *OTLPService) All(ctx context.Context, q EventQuery) iter.Seq2[Span, err
 		slices.SortStableFunc(list, func(a, b placed) int {
 			return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.id, a.id))
 		})
-		return list, nil
-	}
-	return func(yield func(Span, error) bool) {
-		for p, err := range walk(q, read, func(p *placed) (string, float64, error) { return p.id, p.start, nil }) {
-			if !yield(p.Span, err) {
-				return
-			}
+		for i := range list {
+			spans[i] = list[i].Span
 		}
-	}
+		return &pageOf[Span]{Events: spans, NextCursor: h.Get("X-Next-Cursor")}, nil
+	})
 }

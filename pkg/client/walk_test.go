@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,41 @@ func TestWalk(t *testing.T) {
 				}
 			})
 		}
+		t.Run("some are deleted meanwhile", func(t *testing.T) {
+			want := create(t, c, "deleted", 25, func(int) time.Time { return now.Add(-time.Minute) })
+			q := client.EventQuery{Filters: named("deleted"), Page: client.Page{Limit: 5}}
+			for _, walk := range []iter.Seq2[string, error]{
+				func(yield func(string, error) bool) {
+					for e, err := range c.Events.All(t.Context(), q) {
+						if !yield(e.EventID, err) {
+							return
+						}
+					}
+				},
+				func(yield func(string, error) bool) {
+					for span, err := range c.OTLP.All(t.Context(), q) {
+						check(t, err)
+						id, _, err := span.Event()
+						if !yield(id, err) {
+							return
+						}
+					}
+				},
+			} {
+				var got []string
+				for id, err := range walk {
+					check(t, err)
+					if got = append(got, id); len(got) == 3 || len(got) == 9 {
+						check(t, c.Events.Delete(t.Context(), got[0])) // which has come
+						want = slices.DeleteFunc(want, func(id string) bool { return id == got[0] })
+						got = got[1:]
+					}
+				}
+				slices.Sort(got)
+				slices.Sort(want)
+				equal(t, "events that were not deleted", got, want)
+			}
+		})
 		t.Run("larger than the client takes", func(t *testing.T) {
 			want := create(t, c, "large", 20, func(i int) time.Time { return now.Add(-time.Duration(i) * time.Second) })
 			small := connect(t, url, client.WithMaxAnswer(6_000))

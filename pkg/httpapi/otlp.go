@@ -87,19 +87,27 @@ func (s *Server) searchOTLP(c *call) error {
 	if err != nil {
 		return err
 	}
-	in, err := wire.DecodeSearch(object, query.ExportPages, s.Now())
+	in, err := wire.DecodeSearch(object, query.SpanPages, s.Now())
 	if err != nil {
 		return err
 	}
 	if !rawjson.Empty(rawjson.Get(object, "projections")) {
 		return fault.InvalidField("projections", "must be left out: a span holds its whole event")
 	}
+	if in.Snippets {
+		return fault.InvalidField("snippets", "must be left out: a span holds its whole event")
+	}
 	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
 	set, err := s.Store.Search(c.ctx(), c.project.ID, in.Search)
 	if err != nil {
 		return err
 	}
-	c.total(set.Total)
+	if !in.Search.Uncounted {
+		c.total(set.Total)
+	}
+	if next := in.NextCursor(set); in.Search.Continued && next != "" {
+		c.w.Header().Set("X-Next-Cursor", next)
+	}
 	order := make([]int, len(set.Events))
 	for i := range order {
 		order[i] = i

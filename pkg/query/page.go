@@ -30,6 +30,7 @@ var (
 	SearchPages  = PageRule{Default: DefaultLimit, Max: MaxLimit}
 	OrderedPages = PageRule{Default: DefaultLimit, Max: MaxLimit, Ordered: true}
 	ExportPages  = PageRule{Default: DefaultLimit, Max: MaxLimit, Clamp: true}
+	SpanPages    = PageRule{Default: DefaultLimit, Max: MaxLimit, Clamp: true, Ordered: true}
 )
 
 // Parse reads limit and page from JSON: whole numbers (also 10.0) or strings of them; nothing

@@ -42,14 +42,23 @@ func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Proj
 	s.buf = append(s.buf, total...)
 	if r.Search.Continued {
 		s.text(`,"next_cursor":`)
-		if n := len(set.Events); set.HasMore && n > 0 {
-			s.buf = rawjson.AppendString(s.buf, cursorAfter(r.question, query.Place{Value: set.Last, ID: set.Events[n-1].ID}))
+		if next := r.NextCursor(set); next != "" {
+			s.buf = rawjson.AppendString(s.buf, next)
 		} else {
 			s.text("null")
 		}
 	}
 	s.text("}")
 	return s.flushFull()
+}
+
+// NextCursor returns the cursor of the page behind one; empty: it is the last.
+func (r *SearchRequest) NextCursor(set *event.Set) string {
+	n := len(set.Events)
+	if !set.HasMore || n == 0 {
+		return ""
+	}
+	return cursorAfter(r.question, query.Place{Value: set.Last, ID: set.Events[n-1].ID})
 }
 
 // appendSnippets adds snippets to the event at the end of dst, an object: [{"field", "before", "hit", "after"}].
