@@ -803,9 +803,9 @@ test("rows of a chart: totals that can be added up, the others last, and a CSV t
   const drawing = { id: null, name: "", display: "bars", series: [{ name: "", metric: "metrics.ok", aggregation: "average", groupBy: "config.model", filters: [] }] };
   const row = (group, values, counts, more = {}) => ({ group, values, counts, previous: [null, 0.5], previous_counts: [0, 4], ...more });
   const rows = charts.rowsOf(drawing, [{ total: 9, rows: [row("=a", [1, 0.5], [1, 3]), row("b", [0, null], [9, 0]), row("other", [1, 1], [20, 20], { other: true }), row(null, [null, null], [0, 0], { previous: null })] }]);
-  assert.deepEqual(rows.map((r) => [r.label, r.tint, r.total]), [["b", 1, 0], ["=a", 2, 0.625], ["other", 10, 1]]);
+  assert.deepEqual(rows.map((r) => [r.label, r.tint, r.total]), [["b", 1, 0], ["=a", 2, 0.625], ["all others", 10, 1]]);
   assert.equal(charts.valueText(drawing.series[0], rows[1].total, new Set(["metrics.ok"])), "62.5%");
-  assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[0], 'time,b,"b, before",\'=a,"\'=a, before",other,"other, before"');
+  assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[0], 'time,b,"b, before",\'=a,"\'=a, before",all others,"all others, before"');
   assert.equal(charts.csvOf(["t1", "t2"], rows).split("\r\n")[1], "t1,0,,1,,1,");
   assert.equal(charts.change(undefined, 110, 100, new Set()), "+10%");
   assert.equal(charts.change(drawing.series[0], 0.732, 0.75, new Set(["metrics.ok"])), "−1.8 pp");
