@@ -31,13 +31,14 @@ func (g *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			To   float64 `json:"$lte"`
 		} `json:"dateRange"`
 		Projections []string
-		Limit, Page int
+		Limit       int
+		Cursor      string // the id of the last event of the page before
 	}
 	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if len(q.Projections) == 1 && q.Range.To == 0 {
+	if len(q.Projections) == 1 && q.Range.To == 0 && q.Cursor == "" {
 		g.looks++
 		arrive, status := g.then(g.looks)
 		g.events = append(g.events, arrive...)
@@ -47,17 +48,20 @@ func (g *growing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	slices.SortFunc(g.events, func(a, b placed) int { return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.id, a.id)) })
+	first := 1 + slices.IndexFunc(g.events, func(e placed) bool { return e.id == q.Cursor })
 	var page []string
-	i := 0
-	for _, e := range g.events {
+	var last, next string
+	for _, e := range g.events[first:] {
 		if e.start < q.Range.From || q.Range.To > 0 && e.start > q.Range.To {
 			continue
 		}
-		if i++; i > (q.Page-1)*q.Limit && i <= q.Page*q.Limit {
-			page = append(page, fmt.Sprintf(`{"event_id":%q,"start_time":%s}`, e.id, number64(e.start)))
+		if len(page) == q.Limit {
+			next = last
+			break
 		}
+		page, last = append(page, fmt.Sprintf(`{"event_id":%q,"start_time":%s}`, e.id, number64(e.start))), e.id
 	}
-	fmt.Fprintf(w, `{"events":[%s],"totalEvents":%d}`, strings.Join(page, ","), i)
+	fmt.Fprintf(w, `{"events":[%s],"next_cursor":%q}`, strings.Join(page, ","), next)
 }
 
 func number64(f float64) string {
