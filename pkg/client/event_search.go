@@ -33,7 +33,7 @@ type Snippet struct {
 
 // SearchPage reads a page of events in an order.
 func (s *EventService) SearchPage(ctx context.Context, q EventSearch) (*EventPage, error) {
-	page, err := searchPage[Event](ctx, s.c, q)
+	page, err := pages[Event](ctx, s.c)(q)
 	return (*EventPage)(page), err
 }
 
@@ -44,8 +44,11 @@ type pageOf[T any] struct {
 	Total      int    `json:"totalEvents"`
 }
 
-func searchPage[T any](ctx context.Context, c *Client, q EventSearch) (*pageOf[T], error) {
-	return one[pageOf[T]](ctx, c, Request{Method: http.MethodPost, Path: "/v1/events/search", Body: q.ordered(), Repeatable: true})
+// pages returns what reads pages of events.
+func pages[T any](ctx context.Context, c *Client) func(EventSearch) (*pageOf[T], error) {
+	return func(q EventSearch) (*pageOf[T], error) {
+		return one[pageOf[T]](ctx, c, Request{Method: http.MethodPost, Path: "/v1/events/search", Body: q.ordered(), Repeatable: true})
+	}
 }
 
 // orderedQuery is an EventSearch as the API has it.
@@ -71,5 +74,5 @@ func (q *EventSearch) ordered() orderedQuery {
 
 // AllInOrder walks over all events of a search, page by page, from the page of q.Cursor on.
 func (s *EventService) AllInOrder(ctx context.Context, q EventSearch) iter.Seq2[Event, error] {
-	return inOrder(q, func(q EventSearch) (*pageOf[Event], error) { return searchPage[Event](ctx, s.c, q) })
+	return inOrder(q, pages[Event](ctx, s.c))
 }

@@ -322,18 +322,18 @@ func (s *EventService) DeleteCopies(ctx context.Context, id string, purge bool) 
 
 // Search reads a page of events. A limit over 1000 is refused.
 func (s *EventService) Search(ctx context.Context, q EventQuery) (*List[Event], error) {
-	return events[Event](ctx, s.c, "/v1/events/search", q.wire())
+	return events(ctx, s.c, "/v1/events/search", q.wire())
 }
 
 // Export is Search, in which a limit over 1000 means 1000.
 func (s *EventService) Export(ctx context.Context, q EventQuery) (*List[Event], error) {
 	body := q.wire()
 	body.Project = q.Project
-	return events[Event](ctx, s.c, "/v1/events/export", body)
+	return events(ctx, s.c, "/v1/events/export", body)
 }
 
-func events[T any](ctx context.Context, c *Client, path string, q wireQuery) (*List[T], error) {
-	return readEvents[T](ctx, c, Request{Method: http.MethodPost, Path: path, Body: q, Repeatable: true})
+func events(ctx context.Context, c *Client, path string, q wireQuery) (*List[Event], error) {
+	return readEvents[Event](ctx, c, Request{Method: http.MethodPost, Path: path, Body: q, Repeatable: true})
 }
 
 // readEvents sends a request whose answer is a page under "events".

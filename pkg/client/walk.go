@@ -21,12 +21,12 @@ const maxEvents = 1000
 // is read in smaller ones. The number of the page does not count. Last is taken by this
 // machine's clock when the walk begins.
 func (s *EventService) All(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
-	return walk(q, func(q EventSearch) (*pageOf[Event], error) { return searchPage[Event](ctx, s.c, q) })
+	return walk(q, pages[Event](ctx, s.c))
 }
 
 // AllRaw is All with each event as the JSON text that the server sent.
 func (s *EventService) AllRaw(ctx context.Context, q EventQuery) iter.Seq2[json.RawMessage, error] {
-	return walk(q, func(q EventSearch) (*pageOf[json.RawMessage], error) { return searchPage[json.RawMessage](ctx, s.c, q) })
+	return walk(q, pages[json.RawMessage](ctx, s.c))
 }
 
 func walk[T any](q EventQuery, read func(EventSearch) (*pageOf[T], error)) iter.Seq2[T, error] {
@@ -37,9 +37,10 @@ func walk[T any](q EventQuery, read func(EventSearch) (*pageOf[T], error)) iter.
 			yield(none, err)
 			return
 		}
-		q.DateRange = DateRange{From: from, To: to} // which no longer moves with the time
-		q.Page = Page{Limit: q.Limit}
-		inOrder(EventSearch{EventQuery: q}, read)(yield)
+		search := EventSearch{EventQuery: q}
+		search.DateRange = DateRange{From: from, To: to} // which no longer moves with the time
+		search.Page.Page = 0
+		inOrder(search, read)(yield)
 	}
 }
 
@@ -49,20 +50,22 @@ func inOrder[T any](q EventSearch, read func(EventSearch) (*pageOf[T], error)) i
 	if q.Limit <= 0 || q.Limit > maxEvents {
 		q.Limit = maxEvents
 	}
-	full := q.Limit
-	return follow(q.Cursor, func(cursor string) ([]T, string, error) {
-		q.Cursor = cursor
-		page, err := read(q)
-		for errors.Is(err, ErrTooLarge) && q.Limit > 1 {
-			q.Limit /= 2
-			page, err = read(q)
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		q.Limit = min(full, 2*q.Limit)
-		return page.Events, page.NextCursor, nil
-	})
+	return func(yield func(T, error) bool) {
+		page := q
+		follow(q.Cursor, func(cursor string) ([]T, string, error) {
+			page.Cursor = cursor
+			got, err := read(page)
+			for errors.Is(err, ErrTooLarge) && page.Limit > 1 {
+				page.Limit /= 2
+				got, err = read(page)
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			page.Limit = min(q.Limit, 2*page.Limit)
+			return got.Events, got.NextCursor, nil
+		})(yield)
+	}
 }
 
 // Bounds returns the ends of the range, with Last counted back from now; zero where it is open.

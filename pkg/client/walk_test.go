@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,6 +30,26 @@ func create(t *testing.T, c *client.Client, name string, n int, at func(i int) t
 
 func named(name string) []client.Filter {
 	return []client.Filter{{Field: "event_name", Operator: client.Is, Value: name}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}
+}
+
+// TestWalkAgain walks twice by one iterator: a range up to now is that of each walk.
+func TestWalkAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // begins on 1 January 2000
+		s := &scripted{replies: []reply{{status: 200, body: `{"events":[]}`}}}
+		all := s.client(t).Events.All(t.Context(), client.EventQuery{DateRange: client.Last("1h")})
+		for range 2 {
+			for _, err := range all {
+				check(t, err)
+			}
+			time.Sleep(time.Hour)
+		}
+		for i, want := range []string{`"$gte":946681200000`, `"$gte":946684800000`} {
+			if !strings.Contains(s.bodies[i], want) {
+				t.Errorf("walk %d asked %s, want %s", i+1, s.bodies[i], want)
+			}
+		}
+	})
 }
 
 // TestWalk reads events while others come in: before, at and after the place where the walk is.

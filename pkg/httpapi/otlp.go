@@ -105,7 +105,7 @@ func (s *Server) searchOTLP(c *call) error {
 	if !in.Search.Uncounted {
 		c.total(set.Total)
 	}
-	if next := in.NextCursor(set); in.Search.Continued && next != "" {
+	if next := in.NextCursor(set); next != "" {
 		c.w.Header().Set("X-Next-Cursor", next)
 	}
 	order := make([]int, len(set.Events))
