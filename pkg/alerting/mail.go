@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/alert"
+	"github.com/spangrove/spangrove/pkg/egress"
 )
 
 // Mail is the server that sends e-mail. It is the operator's, and so no address of it is refused.
@@ -36,20 +37,15 @@ type Recipients []string
 // ParseRecipients reads elements of which each may name several with commas between them, or none.
 func ParseRecipients(list []string) (Recipients, error) {
 	var out Recipients
-	for _, element := range list {
-		for s := range strings.SplitSeq(element, ",") {
-			if s = strings.TrimSpace(s); s == "" {
-				continue
-			}
-			address := s
-			if !strings.Contains(s, "@") {
-				address = "somebody@" + s
-			}
-			if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
-				return nil, fmt.Errorf("%q is neither an address such as ann@example.com nor a domain such as example.com", s)
-			}
-			out = append(out, strings.ToLower(s))
+	for _, s := range egress.Elements(list) {
+		address := s
+		if !strings.Contains(s, "@") {
+			address = "somebody@" + s
 		}
+		if a, err := mail.ParseAddress(address); err != nil || a.Address != address {
+			return nil, fmt.Errorf("%q is neither an address such as ann@example.com nor a domain such as example.com", s)
+		}
+		out = append(out, strings.ToLower(s))
 	}
 	return out, nil
 }

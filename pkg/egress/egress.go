@@ -59,23 +59,31 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 
 // Networks reads networks, and addresses as networks of one. An element may name several with commas between them, or none.
 func Networks(list []string) (out []netip.Prefix, err error) {
-	for _, element := range list {
-		for s := range strings.SplitSeq(element, ",") {
-			if s = strings.TrimSpace(s); s == "" {
-				continue
-			}
-			n, err := netip.ParsePrefix(s)
-			if a, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
-				a = a.Unmap()
-				n, err = netip.PrefixFrom(a, a.BitLen()), nil
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%q is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1", s)
-			}
-			out = append(out, n.Masked())
+	for _, s := range Elements(list) {
+		n, err := netip.ParsePrefix(s)
+		if a, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
+			a = a.Unmap()
+			n, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1", s)
+		}
+		out = append(out, n.Masked())
 	}
 	return out, nil
+}
+
+// Elements returns the elements of a setting that lists who or what is allowed, in each of which several may stand with commas between them, or
+// none: that of a variable of the environment that is not set.
+func Elements(list []string) (out []string) {
+	for _, element := range list {
+		for s := range strings.SplitSeq(element, ",") {
+			if s = strings.TrimSpace(s); s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
 }
 
 // Guard lets connections through to public addresses, if they are encrypted, and to those that the operator allows.

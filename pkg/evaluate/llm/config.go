@@ -238,18 +238,5 @@ func (p *Provider) complete(name string) {
 	}
 }
 
-// words returns the elements of a list, in each of which several may stand with commas between them, or
-// none: that of a variable of the environment that is not set.
-func words(list []string) (out []string) {
-	for _, s := range list {
-		for _, word := range strings.Split(s, ",") {
-			if word = strings.TrimSpace(word); word != "" {
-				out = append(out, word)
-			}
-		}
-	}
-	return out
-}
-
 // fold returns the form in which names of providers are compared.
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }

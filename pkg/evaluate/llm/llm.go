@@ -94,7 +94,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	e := &Engine{deps: deps, cfg: cfg, prices: prices, outbound: newOutbound(networks), named: map[string]*endpoint{}}
 	e.own, _ = lru.New[ownKey, *endpoint](maxOwn) // fails for sizes below 1 only
 	e.budgets, _ = lru.New[int64, *budget](maxOwn)
-	e.serves = words(cfg.Projects)
+	e.serves = egress.Elements(cfg.Projects)
 	for name, p := range cfg.Providers {
 		if p.BaseURL == "" && p.APIKey == "" {
 			continue // its key is not in the environment
