@@ -23,7 +23,7 @@ const fullRetryAfter = 10 * time.Second
 // that have a kind are returned as they are.
 //
 // A statement that the database itself ended for want of time is a timeout, like one that the context ended: callers need not
-// know which of the two clocks was first. What may go away by itself (a lock, a lost connection, a full disk) is
+// know which of the two clocks was first. What may go away by itself or is for the operator to mend (a lock, a lost connection, a full disk, a password) is
 // Unavailable, so that clients try again; a full disk says so, since somebody must do something about it. Everything else is
 // an internal error: a mistake of ours, or a damaged file.
 func WrapError(db DB, err error, op string) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -408,12 +409,24 @@ func (d *Postgres) Retryable(err error) bool {
 // Interrupted reports whether the server ended a statement: for statement_timeout, or since it was asked to.
 func (d *Postgres) Interrupted(err error) bool { return sqlState(err) == "57014" }
 
+// outage has the beginnings of SQLSTATE codes that say nothing of the statement or its data, but of a server that cannot work until it, or its
+// operator, has done something.
+var outage = []string{
+	"08",    // connection trouble
+	"25006", // a standby, which only reads
+	"28",    // the password or the right to log in is another one now
+	"3D",    // no such database
+	"42501", // a right was withdrawn
+	"53",    // out of resources
+	"57P",   // the operator's shutdown
+	"58",    // the operating system, such as a disk that fails
+}
+
 // Unavailable reports whether there was no server to answer, or one that cannot work now. Errors without a code of the
 // server's come from the network or from the pool; the last of them has no value that it could be compared with.
 func (d *Postgres) Unavailable(err error) bool {
 	if code := sqlState(err); code != "" {
-		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
-		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006" || code == MovedCode ||
+		return slices.ContainsFunc(outage, func(prefix string) bool { return strings.HasPrefix(code, prefix) }) || code == MovedCode ||
 			d.distributed && lostWorker(code, err)
 	}
 	var ne net.Error

@@ -485,7 +485,8 @@ func (d *SQLite) Interrupted(err error) bool { return sqliteCode(err) == sqlite3
 // operator can mend, and clients may wait for.
 func (d *SQLite) Unavailable(err error) bool {
 	switch sqliteCode(err) {
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM,
+		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOTADB:
 		return true
 	}
 	return isMoved(err) || strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it

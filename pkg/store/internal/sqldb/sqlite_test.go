@@ -1,10 +1,12 @@
 package sqldb
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -229,5 +231,19 @@ func TestStatementsAreBounded(t *testing.T) {
 		if n := d.stmts.Len(); n != sqliteStatements {
 			t.Errorf("%d statements are prepared, want %d", n, sqliteStatements)
 		}
+	}
+}
+
+// Senders wait until the operator has put back a database in whose place there is another file.
+func TestSQLiteOutage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, sqliteFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := &SQLite{}
+	_, err := OpenSQLite(t.Context(), dir, "full", zap.NewNop())
+	if err == nil || !d.Unavailable(err) || d.Full(err) {
+		t.Errorf("opened with %v", err)
 	}
 }
