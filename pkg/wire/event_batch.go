@@ -20,6 +20,8 @@ type Batch struct {
 	IDs []uuid.UUID
 	// SessionID is the one session, or that of the first event; zero if there are none.
 	SessionID uuid.UUID
+	// Logs is how many of the events came in the list logs, which only DecodeSessionTraces has. They are the first.
+	Logs int
 }
 
 // Policy says what a batch does with fields it does not know.

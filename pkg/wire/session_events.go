@@ -71,6 +71,9 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 		}
 		out.Events = append(out.Events, b.Events...)
 		out.IDs = append(out.IDs, b.IDs...)
+		if list == "logs" {
+			out.Logs = len(b.Events)
+		}
 	}
 	return out, nil
 }

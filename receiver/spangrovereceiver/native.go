@@ -1,6 +1,7 @@
 package spangrovereceiver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -163,23 +164,23 @@ func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, l
 	return wire.AppendBatchAnswer(nil, &b), nil
 }
 
-// addTraces serves the path that adds the events of two lists, logs and events, to a session. An error of one of them
-// names no place, since the lists are one by then.
+// addTraces serves the path that adds the events of two lists, logs and events, to a session.
 func (r *spangroveReceiver) addTraces(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionTraces(body, req.PathValue("id"), now)
-	return r.addBatch(req.Context(), id, "", b, err) // of two lists
+	return r.addBatch(req.Context(), id, b, err)
 }
 
 // addEvents serves the path that adds events to a session.
 func (r *spangroveReceiver) addEvents(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionEvents(body, req.PathValue("id"), now)
-	return r.addBatch(req.Context(), id, "events", b, err)
+	return r.addBatch(req.Context(), id, b, err)
 }
 
-// addBatch is putBatch with the answer that the paths below a session have.
-func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, list string, b wire.Batch, err error) ([]byte, error) {
+// addBatch is putBatch for events of the lists logs and events, with the answer that the paths below a session have.
+func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, b wire.Batch, err error) ([]byte, error) {
 	if err == nil {
-		err = r.checkStarts(b.Events, list, len(b.IDs))
+		logs, others := b.Events[:b.Logs], b.Events[b.Logs:]
+		err = cmp.Or(r.checkStarts(logs, "logs", len(logs)), r.checkStarts(others, "events", len(others)))
 	}
 	if err != nil {
 		return nil, err
