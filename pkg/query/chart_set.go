@@ -104,10 +104,16 @@ func (s *ChartSet) Before(times []time.Time) (ChartSet, []time.Time) {
 	slices.Reverse(before)
 	before = append(before, times[:n-back]...)
 	out := *s
-	from := float64(before[0].UnixMilli()) + first
-	to := min(float64(before[n-1].UnixMilli())+last, math.Nextafter(*s.From, math.Inf(-1)))
+	from := s.within(before[0], first)
+	to := min(s.within(before[n-1], last), math.Nextafter(*s.From, math.Inf(-1)))
 	out.From, out.To = &from, to
 	return out, before
+}
+
+// within returns the time that lies so far into a bucket, or the last one of a bucket that is shorter: a month has no 31st, or a day 23 hours.
+func (s *ChartSet) within(start time.Time, offset float64) float64 {
+	end := float64(s.Bucket.Next(start).UnixMilli())
+	return min(float64(start.UnixMilli())+offset, math.Nextafter(end, math.Inf(-1)))
 }
 
 // Chart returns one of the set's charts, for the range of the set. only are the groups to keep apart, nil for the largest.
