@@ -112,6 +112,8 @@ func runList(e *env) {
 		{run.Query{IDs: []string{ids[2], "none"}}, []int{2}, 1},
 		{run.Query{IDs: []string{}}, nil, 0},
 		{run.Query{From: pointer(9e15)}, nil, 0},
+		{run.Query{SortBy: "name", Ascending: true, From: pointer(-1e300), To: pointer(1e300)}, []int{1, 0, 2}, 3},
+		{run.Query{From: pointer(1e300)}, nil, 0},
 		{run.Query{SortBy: "name", Ascending: true, Limit: 1, Page: 2}, []int{0}, 3},
 	} {
 		if tt.q.Limit == 0 {

@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -149,10 +150,10 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		and("status = $%d", q.Status)
 	}
 	if q.From != nil {
-		and("created_ms >= $%d", int64(*q.From))
+		and("created_ms >= $%d", int64(math.Ceil(events.ClampMillis(*q.From))))
 	}
 	if q.To != nil {
-		and("created_ms <= $%d", int64(*q.To))
+		and("created_ms <= $%d", int64(math.Floor(events.ClampMillis(*q.To))))
 	}
 	if q.IDs != nil {
 		cond, more := s.db.AnyText("id", len(args)+1, q.IDs)
