@@ -33,6 +33,7 @@ var segmentTests = []test{
 	{"Segments/built anew", segmentsRebuilt},
 	{"Segments/built anew in the next process", segmentsRebuiltLater},
 	{"Segments/state", segmentsCounted},
+	{"Segments/a run with an inner event of type session", segmentsInnerSession},
 	{"Segments/words of a payload that is gone", segmentsWordsGone},
 	{"Segments/percentiles of buckets that change", segmentsPercentiles},
 }
@@ -710,6 +711,34 @@ func segmentsForget(e *env) {
 	e.reopen(optionsNone)
 	e.put(step("u", "z", 0))
 	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM event WHERE seq > (SELECT sealed_seq FROM segment_progress)`))
+}
+
+// segmentsInnerSession asks for the sessions of a run that have an event which is of type session and no session's own, in a segment and behind
+// what is sealed.
+func segmentsInnerSession(e *env) {
+	r := e.createRun(run.Update{})
+	inner := func(session string) event.Incoming {
+		x := step(session, session+" inner", 1)
+		x.Name, x.Type = "inner", event.TypeSession
+		return x
+	}
+	e.put(of(r.ID, "d1", start("s", "s", 0, 9)), inner("s"), of(r.ID, "d2", start("t", "t", 0, 9)))
+	e.ok(e.s.Seal(e.ctx))
+	e.put(inner("t"), of(r.ID, "d3", start("u", "u", 0, 9)))
+	q := query.Search{Filters: []query.Filter{e.filter("event_name", "is", "", `"inner"`)}}
+	for what, ctx := range map[string]context.Context{"rows": events.FromRows(e.ctx), "segments": events.FromSegments(e.ctx)} {
+		scores, err := e.s.RunScores(ctx, e.project, &r, q)
+		e.ok(err)
+		e.equal("sessions by "+what, map[uuid.UUID]bool{id("s"): true, id("t"): true}, setOf(scores.Sessions))
+	}
+}
+
+func setOf(ids []uuid.UUID) map[uuid.UUID]bool {
+	set := map[uuid.UUID]bool{}
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
 }
 
 // segmentsWordsGone indexes words of payloads that expire then: neither their events nor the session that showed them are found any more,

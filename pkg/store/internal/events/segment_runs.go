@@ -187,7 +187,7 @@ func (x *segmentRun) addLoose(l *looseEvent) error {
 		x.outcomes[e.ID] = outcomeOf(e, l.totals)
 	}
 	switch {
-	case len(e.Metrics) > 0 || e.IsSession():
+	case len(e.Metrics) > 0 || e.Type == event.TypeSession:
 		x.to.Add(at, run.Scored{Session: e.SessionID, Kind: kind, Metrics: e.Metrics}, e.Metadata, x.q.InRange(e.Start) && x.match.Match(e))
 	case l.runID != "":
 		x.unscored = append(x.unscored, runEvent{Place: at, Scored: run.Scored{Session: e.SessionID}, metadata: e.Metadata})
