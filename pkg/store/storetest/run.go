@@ -22,6 +22,7 @@ var runTests = []test{
 	{"Run/list", runList},
 	{"Run/over data that only a client has", runOffline},
 	{"Run/which sessions belong", runJoin},
+	{"Run/a session that no longer belongs", runLeft},
 	{"Run/scores", runScores},
 	{"Run/events that name the datapoint", runNames},
 	{"Run/filters on fields that are too large for a row", runLargeFields},
@@ -211,6 +212,60 @@ func runJoin(e *env) {
 	backfill := e.backfill(evaluation.Backfill{MetricID: m, RunID: r.ID, Filters: e.filters(e.areTools())})
 	e.runBackfills()
 	e.equal("backfill", 2, e.readBackfill(backfill).Done) // l and e
+}
+
+// inRun makes an event one of a run.
+func inRun(runID string, x event.Incoming) event.Incoming {
+	x.Metadata = text(`{"run_id":%q}`, runID)
+	return x
+}
+
+// runLeft takes from sessions what made them part of a run: they belong to the next run that one of their events names, or to none.
+func runLeft(e *env) {
+	for way, leave := range map[string]func(x uuid.UUID){
+		"deleted": func(x uuid.UUID) { e.ok(e.s.DeleteEvent(e.ctx, e.project, x)) },
+		"deleted in bulk": func(x uuid.UUID) {
+			e.deleteEvents(query.Search{Filters: []query.Filter{e.filter("event_id", "is", "id", `"`+x.String()+`"`)}})
+		},
+		"cleared": func(x uuid.UUID) { e.update(event.Update{EventID: x, Metadata: raw(`{"run_id":null}`)}) },
+	} {
+		first, second := "first "+way, "second "+way
+		e.put(start(way, way, 0, 9), inRun(first, step(way, way+" x", 1)), inRun(second, step(way, way+" y", 2)), step(way, way+" z", 3))
+		e.equal(way+": before", []int{4, 1}, []int{e.run(first), e.run(second)})
+		leave(id(way + " x"))
+		left := len(e.session(id(way)))
+		e.equal(way+": after", []int{0, left}, []int{e.run(first), e.run(second)})
+		for _, r := range []string{first, second} {
+			scores, err := e.s.RunScores(e.ctx, e.project, &run.Run{ID: r}, query.Search{})
+			e.ok(err)
+			e.equal(way+": sessions of "+r, r == second, len(scores.Sessions) == 1)
+		}
+	}
+	e.put(start("c", "c", 0, 9), inRun("from", step("c", "changed", 1)), step("c", "unchanged", 2))
+	e.update(event.Update{EventID: id("changed"), Metadata: raw(`{"run_id":"to"}`)})
+	e.equal("put into another run", []int{0, 3}, []int{e.run("from"), e.run("to")})
+
+	// What the session itself says goes before what its events say.
+	e.put(inRun("own", start("s", "s", 0, 9)), inRun("of an event", step("s", "x", 1)), step("s", "y", 2))
+	e.equal("with a run of its own", []int{3, 1}, []int{e.run("own"), e.run("of an event")})
+	e.update(event.Update{EventID: id("s"), Metadata: raw(`{"run_id":null}`)})
+	e.equal("without", []int{0, 3}, []int{e.run("own"), e.run("of an event")})
+
+	// In either order of one request the session belongs to the run of its event.
+	e.put(inRun("before", step("t", "p", 1)), start("t", "t", 0, 9), step("t", "q", 2))
+	e.put(start("u", "u", 0, 9), inRun("behind", step("u", "r", 1)), step("u", "w", 2))
+	e.equal("in either order", []int{3, 3}, []int{e.run("before"), e.run("behind")})
+
+	// A trace that turns out to be of another session takes its run along.
+	e.put(traced("t2", "stays", step("stays", "rest", 5)))
+	e.put(traced("t1", "stays", below("root", inRun("moves", step("stays", "moves", 2)))))
+	e.equal("before the trace moves", 3, e.run("moves"))
+	e.put(traced("t1", "goes", step("goes", "root", 1)))
+	e.wantNames("the trace has moved", "stays", "rest", "rest")
+	e.equal("after", 3, e.run("moves"))
+	scores, err := e.s.RunScores(e.ctx, e.project, &run.Run{ID: "moves"}, query.Search{})
+	e.ok(err)
+	e.equal("its session", []uuid.UUID{id("goes")}, scores.Sessions)
 }
 
 func runScores(e *env) {

@@ -297,12 +297,14 @@ func (s *Store) eraseSome(ctx context.Context, tx *Commit, project int64, list [
 // without events is over.
 func (s *Store) takeOff(ctx context.Context, tx *Commit, project int64, session uuid.UUID, list []*Stored) error {
 	var sum totals
+	inRun := false // one of them named a run
 	start, end := list[0].Start, list[0].End
 	for _, old := range list {
 		if old.trace != 0 {
 			tx.trees.removed(project, session)
 		}
 		sum.add(old.asHead().totals)
+		inRun = inRun || old.runID != ""
 		start, end = min(start, old.Start), max(end, old.End)
 	}
 	tx.sessionChanged(project, session, event.ChangeEvent)
@@ -313,5 +315,8 @@ func (s *Store) takeOff(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil || over {
 		return err
 	}
-	return s.recount(ctx, tx, project, session)
+	if err := s.recount(ctx, tx, project, session); err != nil || !inRun {
+		return err
+	}
+	return s.refreshRun(ctx, tx, project, session)
 }

@@ -70,6 +70,9 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err == nil && !over {
 			err = s.recount(ctx, tx, projectID, old.SessionID)
 		}
+		if err == nil && !over && old.runID != "" {
+			err = s.refreshRun(ctx, tx, projectID, old.SessionID)
+		}
 		if err != nil {
 			return err
 		}

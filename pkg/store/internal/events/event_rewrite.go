@@ -142,7 +142,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			return err
 		}
 	}
-	if after.runID != "" && after.runID != before.runID {
+	if after.runID != "" && before.runID == "" {
 		// The first run that an event names is the session's, unless the session event itself names one.
 		run := `coalesce(run_id, $3)`
 		if now.IsSession() {
@@ -157,6 +157,11 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
 	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
 		return err
+	}
+	if before.runID != "" && after.runID != before.runID {
+		if err := s.refreshRun(ctx, tx, project, now.SessionID); err != nil {
+			return err
+		}
 	}
 	// The row names another chunk by now, so that of the former one only others are counted. That is done while the session's row is
 	// held: of two transactions that take the last two events from a chunk, the second one sees that the first has done so.

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"time"
@@ -155,7 +156,7 @@ func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 		if e.End <= e.Start {
 			d.implicit = implicitEnd
 		}
-		d.runID = h.runID
+		d.runID = cmp.Or(h.runID, d.runID)
 		return
 	}
 	// The session's user is that of its first event that has one.

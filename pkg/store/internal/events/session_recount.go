@@ -109,6 +109,19 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	return s.refreshSessionError(ctx, tx, project, session)
 }
 
+// refreshRun finds the run of a session again, after an event that named one names it no more or went: the one that the session event names,
+// or else that of the earliest event that names one. The session's row is held by then, so that nobody else changes it meanwhile.
+func (s *Store) refreshRun(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
+	var run *string
+	key := []any{project, tx.ID(session)}
+	if _, err := sqldb.One(ctx, tx, `SELECT run_id FROM event WHERE `+s.Dialect.OfSession()+` AND run_id IS NOT NULL
+		ORDER BY CASE WHEN event_id = $2 THEN 0 ELSE 1 END, start_ms, event_id LIMIT 1`, key, &run); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE session SET run_id = $3 WHERE project_id = $1 AND session_id = $2`, append(key, run)...)
+	return err
+}
+
 // followEvents brings a session event that follows its events up to them.
 func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own *Stored, implicit, rank int,
 	first *float64, from, to float64) error {
