@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -22,6 +24,7 @@ var traceTests = []test{
 	{"Trace/survives a restart", traceReopened},
 	{"Trace/a root that comes last and names another session", rootNamesOther},
 	{"Trace/another trace stays in the session that one leaves", traceLeaves},
+	{"Trace/what was said of a session moves with it", saidBeforeMove},
 	{"Trace/a span whose session is its own names its trace's", fixedNames},
 }
 
@@ -259,6 +262,61 @@ func traceLeaves(e *env) {
 	e.equal("start of the first", stays.Start, e.event(id("first")).Start)
 	e.put(traced("v", "first", step("first", "the name is free again", 9)))
 	e.equal("events of the first", 3, len(e.session(id("first"))))
+}
+
+// saidBeforeMove scores and annotates sessions before their trace turns out to be of another one.
+func saidBeforeMove(e *env) {
+	say := func(session uuid.UUID) {
+		e.update(event.Update{EventID: session, Metadata: raw(`{"k":1,"both":1}`), Metrics: raw(`{"m":0.5}`), Feedback: raw(`{"rating":5,"note":"n"}`),
+			UserProperties: raw(`{"tier":"x"}`), Config: raw(`{"c":1}`), Outputs: raw(`{"o":1}`)})
+	}
+	said := func(what string, session uuid.UUID, rating int, outputs string) {
+		e.Helper()
+		s := e.event(session)
+		e.equal(what, []string{"k=1 has_feedback=true", `{"m":0.5}`, fmt.Sprintf(`rating=%d note="n"`, rating), `tier="x"`, `{"c":1}`, outputs},
+			[]string{members(s.Metadata, "k", "has_feedback"), string(s.Metrics), members(s.Feedback, "rating", "note"), members(s.UserProperties, "tier"),
+				string(s.Config), string(s.Outputs)})
+	}
+	child := func(trace string) event.Incoming {
+		x := traced(trace, "", below(trace+" root", step(trace, trace+" child", 2)))
+		x.UserProperties = raw(`{"user_id":"of an event"}`)
+		return x
+	}
+	root := func(trace, session string) event.Incoming {
+		return traced(trace, session, step(session, trace+" root", 1))
+	}
+
+	e.put(child("t"))
+	say(id("t"))
+	e.put(root("t", "key"))
+	said("of a provisional session", id("key"), 5, `{"o":1}`)
+	e.equal("user of an event", `user_id="of an event"`, members(e.event(id("key")).UserProperties, "user_id"))
+	e.put(child("u"))
+	say(id("u"))
+	e.update(event.Update{EventID: id("u"), UserProperties: raw(`{"tier":"another","plan":"p"}`)})
+	e.put(root("u", "key"))
+	said("again, of another one", id("key"), 5, `{"o":1}`)
+	e.equal("what only the other one has", `plan="p"`, members(e.event(id("key")).UserProperties, "plan"))
+
+	// What its sender says of the session goes before.
+	started := start("own", "own", 0, 9)
+	started.Feedback, started.Metadata, started.Outputs = raw(`{"rating":1}`), raw(`{"both":2}`), raw(`"done"`)
+	e.put(started)
+	e.put(child("v"))
+	say(id("v"))
+	e.update(event.Update{EventID: id("v"), UserProperties: raw(`{"user_id":"given"}`)})
+	e.put(root("v", "own"))
+	said("of one that goes to a session that was started", id("own"), 1, `"done"`)
+	own := e.event(id("own"))
+	e.equal("of both", []string{"both=2", `user_id="given"`}, []string{members(own.Metadata, "both"), members(own.UserProperties, "user_id")})
+
+	// A session that a span had named.
+	e.put(traced("w", "named", below("w root", step("named", "w child", 2))))
+	say(id("named"))
+	e.put(root("w", "other"))
+	said("of a session that was named", id("other"), 5, `{"o":1}`)
+
+	e.equal("sessions with feedback", 3, e.place.Count(e.T, `SELECT CAST(sum(num_feedback) AS bigint) FROM session`))
 }
 
 func fixedNames(e *env) {

@@ -38,6 +38,9 @@ type sessionDelta struct {
 	lead   *head           // its first root, or else its first event: source and resource are the session's
 	user   json.RawMessage // user_id of the first of its events that has one
 	userMS *float64        // that event's start
+	// The session event of an implicit session that is over since its events are this one's now, and whether an update has set its user.
+	former    *Stored
+	userGiven bool
 
 	// state is set by upsertSessions: the row after the change.
 	state sessionState

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 
@@ -26,7 +27,8 @@ import (
 //	                                alias T → S
 //
 // The row of T becomes a delta of S: its totals, times, roots, run and user are added as if its events came now. Its
-// session event goes, for S has one of its own. Whoever asks for T, or sends to it, is led to S by the alias.
+// session event goes, for S has one of its own, which gets what somebody has said of T (handOver). Whoever asks for T, or sends to it, is led
+// to S by the alias.
 //
 // A session that its sender started under the very id of the trace is not provisional, and keeps its events.
 func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
@@ -114,11 +116,14 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if o.first == noFirst { // its events were deleted
 		o.first, o.last = sessionEvent.Start, sessionEvent.End
 	}
-	// Sums can be added as they are. Everything else of the row is a minimum, a maximum or a rank, which the upsert
-	// compares with what the session has.
-	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, implicit: implicitAll, runID: o.runID}
-	if o.userMS != nil {
-		d.user, d.userMS = sessionEvent.UserProperties, o.userMS
+	// Sums can be added as they are, but for what the session event had added, which goes. Everything else of the row is a minimum, a maximum or a
+	// rank, which the upsert compares with what the session has.
+	d := &sessionDelta{project: t.project, id: to, totals: o.totals.minus(sessionEvent.asHead().totals), first: o.first, last: o.last,
+		implicit: implicitAll, runID: o.runID, former: sessionEvent, userGiven: o.userMS != nil && *o.userMS == userGiven}
+	if user := rawjson.Get(sessionEvent.UserProperties, "user_id"); o.userMS != nil && user != nil {
+		var b rawjson.Builder
+		b.Raw("user_id", user)
+		d.user, d.userMS = b.Bytes(), o.userMS
 	}
 	// What the session event of T showed, S may show where it has nothing better.
 	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
@@ -170,10 +175,43 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	case d.state.implicit != explicitSession:
 		err = w.syncImplicitSession(ctx, tx, d)
 	}
+	if err == nil {
+		err = w.s.handOver(ctx, tx, d)
+	}
 	if err != nil || !sessionEvent.DerivedError {
 		return err
 	}
 	return w.s.refreshSessionError(ctx, tx, t.project, to)
+}
+
+// handOver gives a session what updates and evaluators have put into the session event of the one that its events came from, and that is over:
+// what its own session event does not say itself.
+func (s *Store) handOver(ctx context.Context, tx *Commit, d *sessionDelta) error {
+	if d.former == nil {
+		return nil
+	}
+	f := &d.former.Event
+	said := event.Event{
+		ID: d.id, SessionID: d.id, Type: event.TypeSession, Name: event.Unknown, Source: event.Unknown, Metadata: f.Metadata, Metrics: f.Metrics,
+		Feedback: f.Feedback, UserProperties: f.UserProperties, Inputs: f.Inputs, Outputs: f.Outputs, Config: f.Config, ChildrenIDs: f.ChildrenIDs,
+	}
+	if !d.userGiven { // it was that of an event
+		said.UserProperties = rawjson.Without(said.UserProperties, []byte(`{"user_id":null}`))
+	}
+	if !slices.ContainsFunc([]json.RawMessage{said.Metadata, said.Metrics, said.Feedback, said.UserProperties, said.Inputs, said.Outputs, said.Config,
+		said.ChildrenIDs}, func(raw json.RawMessage) bool { return !rawjson.Empty(raw) }) {
+		return nil
+	}
+	old, err := s.Find(ctx, tx, d.project, d.id)
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	said.Unfinished = now.Unfinished // it is no other copy of a span
+	if !now.Repeat(&event.Incoming{Event: said}) {
+		return nil
+	}
+	return s.Rewrite(ctx, tx, d.project, old, &now)
 }
 
 // moveTrace takes the events of one trace out of the session that one of its spans had named,
@@ -216,6 +254,9 @@ func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error 
 		err = w.insertImplicitSession(ctx, tx, d)
 	case d.state.implicit != explicitSession:
 		err = w.syncImplicitSession(ctx, tx, d)
+	}
+	if err == nil {
+		err = w.s.handOver(ctx, tx, d)
 	}
 	if err != nil {
 		return err
@@ -327,9 +368,10 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 	var left int64
 	var implicit int
 	var day int32
+	var userMS *float64
 	key := []any{project, tx.ID(session)}
-	ok, err := sqldb.One(ctx, tx, `SELECT implicit, event_day, (SELECT count(*) FROM event WHERE `+s.Dialect.OfSession()+` AND event_id <> $2)
-		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &left)
+	ok, err := sqldb.One(ctx, tx, `SELECT implicit, event_day, user_ms, (SELECT count(*) FROM event WHERE `+s.Dialect.OfSession()+` AND event_id <> $2)
+		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &userMS, &left)
 	if err != nil || !ok {
 		return err
 	}
@@ -347,6 +389,7 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil {
 		return err
 	}
+	d.former, d.userGiven = own, userMS != nil && *userMS == userGiven
 	if err := s.hooks.MoveOf(ctx, tx, project, session, d.id); err != nil {
 		return err
 	}
