@@ -803,6 +803,7 @@ func useQueues(t *testing.T, c *client.Client) {
 	equal(t, "read", must(c.Queues.Get(ctx, q.ID))(t), q)
 	filters := client.EventFilters{FilterArray: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "to judge"}}}
 	other := must(c.Queues.Create(ctx, client.QueueInput{Name: "by filter", Filters: &filters, Enabled: client.Ptr(false)}))(t)
+	filters.FilterArray[0].Type = client.TypeString // that of a filter without one
 	equal(t, "filters", other.Filters, filters)
 	equal(t, "all", len(collect(t, c.Queues.All(ctx, client.QueueQuery{}))), before+2)
 	equal(t, "enabled", must(c.Queues.List(ctx, client.QueueQuery{Enabled: client.Ptr(false)}))(t).Items, []client.Queue{*other})

@@ -133,6 +133,14 @@ func (c *call) fromOlderClient() bool {
 // have objects alone as outputs.
 func (c *call) fromPython() bool { return c.r.Header.Get("hh-client-language") == "python" }
 
+// filters returns those of a metric or a queue as the caller's client takes them.
+func (c *call) filters(object json.RawMessage) json.RawMessage {
+	if c.fromPython() {
+		return wire.PlainFilters(object)
+	}
+	return object
+}
+
 // json answers with a small object. That the caller has gone meanwhile is no error of the
 // operation, which is done.
 func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }

@@ -19,7 +19,13 @@ func (s *Server) listMetricVersions(c *call) error {
 		func(ctx context.Context, project int64, names []string) ([]metric.Version, error) {
 			return s.Store.LoadMetricVersions(ctx, project, id, names)
 		},
-		func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.dialect) })
+		func(dst []byte, v *metric.Version) []byte { return append(dst, c.version(v)...) })
+}
+
+// version returns a version of a metric as answers show it.
+func (c *call) version(v *metric.Version) json.RawMessage {
+	v.Filters = c.filters(v.Filters)
+	return wire.AppendMetricVersion(nil, v, c.dialect)
 }
 
 func (s *Server) createMetricVersion(c *call) error {
@@ -47,7 +53,7 @@ func (s *Server) createMetricVersion(c *call) error {
 	c.target = c.text("id") + "/" + v.Name()
 	var b rawjson.Builder
 	b.Bool("success", true)
-	b.Raw("data", wire.AppendMetricVersion(nil, &v, c.dialect))
+	b.Raw("data", c.version(&v))
 	s.warn(&b, &v.Definition)
 	return c.json(&b)
 }
@@ -58,7 +64,7 @@ func (s *Server) deployMetricVersion(c *call) error {
 		return err
 	}
 	c.target = c.text("id") + "/" + v.Name() // the path may have its SHA
-	return c.data(wire.AppendMetricVersion(nil, &v, c.dialect))
+	return c.data(c.version(&v))
 }
 
 // data answers with one thing in {"success", "data"}.

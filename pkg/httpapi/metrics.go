@@ -96,7 +96,10 @@ func (s *Server) listMetrics(c *call) error {
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]metric.Metric, error) { return s.Store.LoadMetrics(c.ctx(), c.project.ID, ids) },
-		func(dst []byte, m *metric.Metric) []byte { return wire.AppendMetric(dst, m, c.project.Name, c.dialect) })
+		func(dst []byte, m *metric.Metric) []byte {
+			m.Filters = c.filters(m.Filters)
+			return wire.AppendMetric(dst, m, c.project.Name, c.dialect)
+		})
 }
 
 func (s *Server) createMetric(c *call) error {

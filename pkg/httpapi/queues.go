@@ -133,7 +133,7 @@ func (s *Server) listQueues(c *call) error {
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]queue.Queue, error) { return s.Store.LoadQueues(c.ctx(), c.project.ID, ids) },
-		func(dst []byte, q *queue.Queue) []byte { return wire.AppendQueue(dst, q, &c.project, c.dialect) })
+		func(dst []byte, q *queue.Queue) []byte { return append(dst, c.shown(q)...) })
 }
 
 // createQueue answers 201, unlike every other operation: that is what its clients wait for.
@@ -163,7 +163,7 @@ func (s *Server) createQueue(c *call) error {
 // queue returns the answer to a change of a queue.
 func (c *call) queue(q *queue.Queue, done string) *rawjson.Builder {
 	var b rawjson.Builder
-	b.Raw("queue", wire.AppendQueue(nil, q, &c.project, c.dialect))
+	b.Raw("queue", c.shown(q))
 	b.String("message", fmt.Sprintf("queue %s %s", q.ID, done))
 	return &b
 }
@@ -173,7 +173,13 @@ func (s *Server) getQueue(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendQueue(nil, &q, &c.project, c.dialect))
+	return c.answer(c.shown(&q))
+}
+
+// shown returns a queue as answers show it.
+func (c *call) shown(q *queue.Queue) json.RawMessage {
+	q.Filters = c.filters(q.Filters)
+	return wire.AppendQueue(nil, q, &c.project, c.dialect)
 }
 
 func (s *Server) updateQueue(c *call) error {

@@ -141,6 +141,7 @@ func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {
 	if kind != '{' && kind != '[' {
 		return nil, wrong("an object with filterArray", raw)
 	}
+	raw = wholeFilters(raw)
 	list, field := rawjson.Get(raw, "filterArray"), "filterArray"
 	switch {
 	case list == nil:
@@ -167,6 +168,96 @@ func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
+// shownFilters returns the filters of a metric or a queue as answers show them. Their sender may have left out the type of a filter, and the value
+// of one that asks whether a field exists, but the Python client refuses an answer in which a filter lacks either.
+func shownFilters(object json.RawMessage) json.RawMessage {
+	return eachFilter(object, func(f json.RawMessage) json.RawMessage {
+		var missing rawjson.Builder
+		if isAlternative(f) {
+			return f
+		}
+		if rawjson.Get(f, "value") == nil {
+			missing.Raw("value", json.RawMessage("null"))
+		}
+		if rawjson.Null(rawjson.Get(f, "type")) {
+			missing.String("type", "string")
+		}
+		return rawjson.Merge(f, missing.Bytes())
+	})
+}
+
+// noCondition is what the Python client's model of a filter needs beside an alternative.
+var noCondition = json.RawMessage(`{"field":"","operator":"","value":null,"type":""}`)
+
+// PlainFilters returns the filters of a metric or a queue as the models of the Python client hold them: each has a field, an operator, a type, and a
+// value that is no array. When they are sent back, wholeFilters makes them what they were.
+//
+//	{"field": "a", "operator": "is any of", "value": ["b", "c"]} → {"field": "a", "operator": "is any of", "value": "[\"b\", \"c\"]"}
+//	{"any": [[…], […]]}                                          → {"any": [[…], […]], "field": "", "operator": "", "value": null, "type": ""}
+func PlainFilters(object json.RawMessage) json.RawMessage {
+	return eachFilter(object, func(f json.RawMessage) json.RawMessage {
+		value := rawjson.Get(f, "value")
+		switch {
+		case isAlternative(f):
+			return rawjson.Merge(f, noCondition)
+		case rawjson.KindOf(value) == '[':
+			var text rawjson.Builder
+			text.String("value", string(value))
+			return rawjson.Merge(f, text.Bytes())
+		}
+		return f
+	})
+}
+
+// wholeFilters undoes PlainFilters.
+func wholeFilters(object json.RawMessage) json.RawMessage {
+	return eachFilter(object, func(f json.RawMessage) json.RawMessage {
+		if isAlternative(f) {
+			for key := range rawjson.Object(noCondition) {
+				if !rawjson.Empty(rawjson.Get(f, key)) {
+					return f
+				}
+			}
+			return rawjson.Without(f, noCondition)
+		}
+		text, isText := rawjson.Text(rawjson.Get(f, "value"))
+		if operator, _ := rawjson.Text(rawjson.Get(f, "operator")); !isText || operator != "is any of" {
+			return f
+		}
+		list, _, err := rawjson.Clean([]byte(text))
+		if err != nil {
+			return f
+		}
+		var b rawjson.Builder
+		b.Raw("value", list)
+		return rawjson.Merge(f, b.Bytes())
+	})
+}
+
+// isAlternative reports whether a filter has lists of others, of which one must hold, and no condition of its own.
+func isAlternative(f json.RawMessage) bool { return !rawjson.Null(rawjson.Get(f, "any")) }
+
+// eachFilter returns an object with filterArray in which each filter is what change makes of it. One with more filters than may be stays as it is, and
+// is refused when it is read.
+func eachFilter(object json.RawMessage, change func(f json.RawMessage) json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	changed := false
+	for i, f := range rawjson.Array(rawjson.Get(object, "filterArray")) {
+		if i == query.MaxFilters {
+			return object
+		}
+		now := change(f)
+		changed = changed || string(now) != string(f)
+		list = append(list, now)
+	}
+	if !changed {
+		return object
+	}
+	var b rawjson.Builder
+	b.Raw("filterArray", arrayOf(list, func(dst []byte, f *json.RawMessage) []byte { return append(dst, *f...) }))
+	return rawjson.Merge(object, b.Bytes())
+}
+
 // AppendMetric appends a metric as answers show it. project is the name of its project.
 // Clients of V0 refuse null and know other names.
 func AppendMetric(dst []byte, m *metric.Metric, project string, dialect Dialect) []byte {
@@ -191,8 +282,11 @@ func MetricDefinition(d *metric.Definition, dialect Dialect) json.RawMessage {
 // names, and without nulls.
 func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 	for name, value := range d.Fields() {
-		if dialect == V0 {
+		switch {
+		case dialect == V0:
 			value = olderField(d, name, value)
+		case name == "filters":
+			value = shownFilters(value)
 		}
 		addField(b, name, value, dialect == V1 && name != "event_name" && name != "event_type") // which only older clients have
 	}

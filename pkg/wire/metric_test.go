@@ -13,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -58,6 +59,61 @@ func TestMetricsInBothDialects(t *testing.T) {
 				t.Errorf("for older clients (-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// The Python client refuses an answer with a filter that lacks its value or its type.
+func TestShownFiltersAreComplete(t *testing.T) {
+	t.Parallel()
+	const whole = `{"field":"metadata.n","operator":"is","value":1.50,"type":"number","own":1.0}`
+	for _, tt := range []struct{ sent, shown string }{
+		{`{"filterArray":[` + whole + `],"own":1.0}`, `{"filterArray":[` + whole + `],"own":1.0}`},
+		{`{"filterArray":[` + whole + `,{"field":"event_type","operator":"is","value":"model"}],"own":1.0}`,
+			`{"filterArray":[` + whole + `,{"field":"event_type","operator":"is","value":"model","type":"string"}],"own":1.0}`},
+		{`[{"field":"error","operator":"exists","type":null}]`, `{"filterArray":[{"field":"error","operator":"exists","type":"string","value":null}]}`},
+		{`[{"field":"metadata.n","operator":"exists","type":"number"}]`, `{"filterArray":[{"field":"metadata.n","operator":"exists","type":"number","value":null}]}`},
+		{`[{"any":[[` + whole + `]]}]`, `{"filterArray":[{"any":[[` + whole + `]]}]}`},
+	} {
+		body := []byte(`{"name":"n","type":"HUMAN","criteria":"","filters":` + tt.sent + `}`)
+		d, err := wire.DecodeMetric(body, wire.V1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, got := range map[string]json.RawMessage{
+			"metric":  wire.AppendMetric(nil, &metric.Metric{Definition: d}, "shop", wire.V1),
+			"version": wire.MetricDefinition(&d, wire.V1),
+			"queue":   wire.AppendQueue(nil, &queue.Queue{Filters: d.Filters}, &project.Project{}, wire.V1),
+		} {
+			if diff := cmp.Diff(tt.shown, string(rawjson.Get(got, "filters"))); diff != "" {
+				t.Errorf("%s with %s (-want +got)\n%s", what, tt.sent, diff)
+			}
+		}
+	}
+}
+
+// The Python client's models hold no alternatives and no values that are arrays.
+func TestPlainFilters(t *testing.T) {
+	t.Parallel()
+	const one = `{"field":"source","operator":"is","value":"b","type":"string"}`
+	for _, tt := range []struct{ stored, plain string }{
+		{`{"filterArray":[` + one + `],"own":1.0}`, `{"filterArray":[` + one + `],"own":1.0}`},
+		{`{"filterArray":[]}`, `{"filterArray":[]}`},
+		{`{"filterArray":[{"field":"event_name","operator":"is any of","value":["b", 1.50],"type":"string"},` + one + `]}`,
+			`{"filterArray":[{"field":"event_name","operator":"is any of","value":"[\"b\", 1.50]","type":"string"},` + one + `]}`},
+		{`{"filterArray":[{"any":[[{"field":"error","operator":"exists"}]]}]}`,
+			`{"filterArray":[{"any":[[{"field":"error","operator":"exists"}]],"field":"","operator":"","value":null,"type":""}]}`},
+	} {
+		plain := wire.PlainFilters(json.RawMessage(tt.stored))
+		if diff := cmp.Diff(tt.plain, string(plain)); diff != "" {
+			t.Errorf("%s as Python's models hold it (-want +got)\n%s", tt.stored, diff)
+		}
+		back, err := wire.DecodeQueue([]byte(`{"name":"n","filters":` + string(plain) + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.stored, string(back.Filters)); diff != "" {
+			t.Errorf("sent back (-want +got)\n%s", diff)
+		}
 	}
 }
 

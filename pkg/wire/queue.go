@@ -97,7 +97,7 @@ func AppendQueue(dst []byte, q *queue.Queue, p *project.Project, dialect Dialect
 	b := itemOf(q.ID, dialect)
 	b.String("name", q.Name)
 	b.String("description", q.Description)
-	b.Raw("filters", q.Filters)
+	b.Raw("filters", shownFilters(q.Filters))
 	b.Bool("enabled", q.Enabled)
 	b.Int("annotators_per_item", int64(q.Annotators))
 	b.Int("lease_seconds", q.Lease)
