@@ -17,6 +17,7 @@ var updateTests = []test{
 	{"Update/of large fields", updateSpilled},
 	{"Update/cold metadata gives way", updateCold},
 	{"Update/of a session", updateSession},
+	{"Update/of the duration of an implicit session", updateDuration},
 	{"Update/native model events are priced", pricedNative},
 	{"Update/native model events have a total of tokens", totalledNative},
 	{"Update/run of an event and of a session", updateRun},
@@ -143,6 +144,24 @@ func (e *env) run(run string) int {
 	set, err := e.s.Search(e.ctx, e.project, query.Search{RunID: run, Limit: 100, Page: 1})
 	e.ok(err)
 	return set.Total
+}
+
+// updateDuration gives a duration to a session whose event follows its events: its times go on to follow them, but the duration stays.
+func updateDuration(e *env) {
+	e.put(step("s", "x", 0))
+	e.update(event.Update{EventID: id("s"), Duration: pointer(7.0)})
+	after := func(what string, last float64) {
+		e.Helper()
+		s := e.event(id("s"))
+		e.equal(what, []float64{noon, noon + last, 7}, []float64{s.Start, s.End, s.Duration})
+	}
+	after("as given", 1000)
+	e.put(step("s", "y", 5))
+	after("with a later event", 6000)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("y")))
+	after("without it again", 1000)
+	e.put(start("s", "late", 0, 0))
+	after("when it is started", 1000)
 }
 
 func updateRun(e *env) {

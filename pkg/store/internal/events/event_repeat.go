@@ -89,7 +89,10 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 	if came.DefaultTime {
 		now.Start = min(before.Start, came.Start)
 	}
-	if implicit == implicitEnd || came.DefaultTime {
+	switch {
+	case before.DurationGiven: // by an update
+		now.Duration, now.DurationGiven = before.Duration, true
+	case implicit == implicitEnd || came.DefaultTime:
 		now.Duration = max(now.End-now.Start, 0)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE session

@@ -196,7 +196,9 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 	if d.state.implicit == implicitAll {
 		now.End = d.state.last
 	}
-	now.Duration = max(now.End-now.Start, 0)
+	if !now.DurationGiven {
+		now.Duration = max(now.End-now.Start, 0)
+	}
 	return w.s.Rewrite(ctx, tx, d.project, old, &now)
 }
 

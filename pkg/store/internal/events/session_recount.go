@@ -137,7 +137,9 @@ func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own
 			return err
 		}
 	}
-	now.Duration = max(now.End-now.Start, 0)
+	if !now.DurationGiven {
+		now.Duration = max(now.End-now.Start, 0)
+	}
 	// Rewrite does not recount for a session event, so the two do not call each other without end.
 	return s.Rewrite(ctx, tx, project, own, &now)
 }
