@@ -78,6 +78,38 @@ func TestRowsOfPages(t *testing.T) {
 	}
 }
 
+// Means of the same values in another order differ in their last digit. Such rows are the same, and equal in the order by differences.
+func TestRowsThatAreTheSameAreInOrder(t *testing.T) {
+	t.Parallel()
+	outcomes := func(scores [][]string) *Outcomes {
+		s := &Scores{Datapoints: map[uuid.UUID]string{}}
+		sessions := map[uuid.UUID]Outcome{}
+		for i, list := range scores {
+			for _, score := range list {
+				id := uuid.New()
+				s.Sessions = append(s.Sessions, id)
+				s.Datapoints[id] = fmt.Sprint("d", i)
+				sessions[id] = Outcome{ID: id, Start: float64(len(s.Sessions))}
+				s.Events = append(s.Events, Scored{id, Kind{"call", "model"}, raw(`{"m":` + score + `}`)})
+			}
+		}
+		return OutcomesOf(s, sessions)
+	}
+	base := outcomes([][]string{{"0.3", "0.2", "0.1"}, {"0.5"}, {"0.1", "0.2", "0.3"}, {"0.5"}})
+	now := outcomes([][]string{{"0.1", "0.2", "0.3"}, {"0.5"}, {"0.3", "0.2", "0.1"}, {"0.6"}})
+	c := CompareMany([]Side{{&Run{ID: "base"}, base}, {&Run{ID: "now"}, now}}, 0, nil, "average")
+	metric, err := c.Metric("m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for descending, want := range map[bool][]int{false: {0, 1, 2, 3}, true: {3, 0, 1, 2}} {
+		_, page := c.Compare(RowQuery{Metric: metric, Side: AnySide, Sort: SortDelta, Descending: descending, Limit: 10}, false)
+		if diff := cmp.Diff(want, page.Rows); diff != "" {
+			t.Errorf("descending %v (-want +got):\n%s", descending, diff)
+		}
+	}
+}
+
 // checkOrder holds rows to their order, and to the filter, by what their cells show.
 func checkOrder(t *testing.T, c *Many, q RowQuery, rows []int) {
 	t.Helper()

@@ -219,7 +219,11 @@ func (c *Many) sortValues(q *RowQuery) []float64 {
 	now := c.means(m, side)
 	if q.Sort == SortDelta {
 		for row, b := range c.means(m, c.Base) {
-			now[row] = bounded(now[row] - b)
+			if changeOf(b, now[row], m.LowerIsBetter) == Same {
+				now[row] = 0 // as its cell shows it
+			} else {
+				now[row] = bounded(now[row] - b)
+			}
 		}
 	}
 	return now
