@@ -321,12 +321,12 @@ func (s *MetricService) Library(ctx context.Context) ([]LibraryMetric, error) {
 	return answer.Metrics, err
 }
 
-// Enable makes a metric of the project from a ready-made one and gives its id.
+// Enable makes a metric of the project from a ready-made one and gives its id, or that of the same metric if the project has it already.
 func (s *MetricService) Enable(ctx context.Context, in MetricEnabling) (string, error) {
 	var answer struct {
 		ID string `json:"metric_id"`
 	}
-	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/metrics/library", Body: &in}, &answer)
+	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/metrics/library", Body: &in, Repeatable: true}, &answer)
 	return answer.ID, err
 }
 

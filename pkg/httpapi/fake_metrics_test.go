@@ -10,6 +10,10 @@ func (f *fake) CreateMetric(_ context.Context, projectID int64, _ metric.Definit
 	return "", f.asked(projectID)
 }
 
+func (f *fake) EnableMetric(_ context.Context, projectID int64, _ metric.Definition) (string, bool, error) {
+	return "", false, f.asked(projectID)
+}
+
 func (f *fake) FindMetrics(_ context.Context, projectID int64, _ metric.Query) ([]string, int, error) {
 	return nil, 0, f.asked(projectID)
 }

@@ -49,7 +49,7 @@ func libraryMetric(e *library.Entry, dialect wire.Dialect) json.RawMessage {
 	return rawjson.Concat(wire.MetricDefinition(&e.Definition, dialect), b.Bytes())
 }
 
-// enableMetric makes a metric of the project from one of the library.
+// enableMetric makes a metric of the project from one of the library, unless that is one already.
 func (s *Server) enableMetric(c *call) error {
 	body, err := c.body()
 	if err != nil {
@@ -59,24 +59,14 @@ func (s *Server) enableMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.nameIsFree(c, d.Name); err != nil {
+	if err := s.Evaluator.Check(&d); err != nil {
 		return err
 	}
-	return s.saveMetric(c, &d)
-}
-
-// nameIsFree is fault.Conflict if a metric of the project has a name: two ready-made ones of one name would write their scores
-// over each other, and cost twice.
-func (s *Server) nameIsFree(c *call, name string) error {
-	for m, err := range metric.All(c.ctx(), s.Store, c.project.ID, "") {
-		if err != nil {
-			return err
-		}
-		if m.Name == name {
-			return fault.New(fault.Conflict, "The project has a metric %q already, %s: change that one, or give another name.", name, m.ID)
-		}
+	id, inserted, err := s.Store.EnableMetric(c.ctx(), c.project.ID, d)
+	if err != nil {
+		return err
 	}
-	return nil
+	return s.savedMetric(c, id, inserted, &d)
 }
 
 // readyMetric returns the metric of the library that body names, with the parameters and whatever
@@ -105,17 +95,10 @@ func readyMetric(body []byte, dialect wire.Dialect) (d metric.Definition, err er
 	return d, d.Validate()
 }
 
-// saveMetric stores a new metric and answers with its id.
-func (s *Server) saveMetric(c *call, d *metric.Definition) error {
-	if err := s.Evaluator.Check(d); err != nil {
-		return err
-	}
-	id, err := s.Store.CreateMetric(c.ctx(), c.project.ID, *d)
-	if err != nil {
-		return err
-	}
+// savedMetric answers with the id of a metric, and whether it is new.
+func (s *Server) savedMetric(c *call, id string, inserted bool, d *metric.Definition) error {
 	var b rawjson.Builder
-	b.Bool("inserted", true)
+	b.Bool("inserted", inserted)
 	b.String("metric_id", id)
 	s.warn(&b, d)
 	return c.json(&b)

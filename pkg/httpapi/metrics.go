@@ -23,6 +23,9 @@ type Metrics interface {
 	// CreateMetric stores a metric whose definition is complete and valid, as its first version, and
 	// returns its id.
 	CreateMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, err error)
+	// EnableMetric is CreateMetric for a name that no metric of the project has. One that has it with the same definition is the
+	// answer, and inserted is false; one with another definition is fault.Conflict.
+	EnableMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, inserted bool, err error)
 	metric.Finder
 	// UpdateMetric changes a metric, which makes a new current version unless nothing changes.
 	// fault.NotFound if there is none, fault.Invalid if it would break a rule.
@@ -111,7 +114,14 @@ func (s *Server) createMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.saveMetric(c, &d)
+	if err := s.Evaluator.Check(&d); err != nil {
+		return err
+	}
+	id, err := s.Store.CreateMetric(c.ctx(), c.project.ID, d)
+	if err != nil {
+		return err
+	}
+	return s.savedMetric(c, id, true, &d)
 }
 
 // updateMetric changes the metric that the body names.

@@ -172,7 +172,7 @@ var otherMethods = map[string][]string{
 		"Put", "PutAbout", "RebuildIndex", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
 		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
 		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "CreateDatasetOf", "UpdateDataset", "RemoveRow", "DeleteDataset",
-		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "UpdateMetric",
+		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "ChangeRetention", "CreateMetric", "EnableMetric", "UpdateMetric",
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
 		"ReleaseItem", "AnnotateItem", "OpenItem", "WithdrawAnnotation", "SettleItem", "UnsettleItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",

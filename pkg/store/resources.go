@@ -192,6 +192,7 @@ type KeyStore interface {
 type MetricStore interface {
 	// See httpapi.Metrics.
 	CreateMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, err error)
+	EnableMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, inserted bool, err error)
 	FindMetrics(ctx context.Context, projectID int64, q metric.Query) (ids []string, total int, err error)
 	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]metric.Metric, error)
 	// OnlineMetrics reads the metrics of a project that run over new events, oldest first.

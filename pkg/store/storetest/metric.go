@@ -3,13 +3,16 @@ package storetest
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/store"
 )
 
 var metricTests = []test{
 	{"Metric/created, listed, changed, deleted", metricLife},
+	{"Metric/enabled once", metricEnabled},
 	{"Metric/lists are narrowed", metricLists},
 	{"Metric/versions", metricVersions},
 	{"Metric/another project's is not there", metricProjects},
@@ -114,6 +117,54 @@ func metricLife(e *env) {
 	e.ok(err)
 	e.equal("left", []any{[]string{second}, 1}, []any{ids, total})
 	e.equal("versions left", 1, e.place.Count(e.T, `SELECT count(*) FROM metric_version`))
+}
+
+// metricEnabled has metrics enabled again, by another name, and by several at the same moment.
+func metricEnabled(e *env) {
+	servers := []*store.Store{e.s}
+	if e.place.Shared() {
+		servers = append(servers, e.place.Open(e.T, optionsNone))
+	}
+	full := definition("one", metric.Python)
+	full.EnabledInProd = true
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	made, ids := 0, map[string]bool{}
+	for i := range 8 {
+		s := servers[i%len(servers)]
+		wg.Go(func() {
+			id, inserted, err := s.EnableMetric(e.ctx, e.project, full)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				e.Error(err)
+			}
+			if ids[id] = true; inserted {
+				made++
+			}
+		})
+	}
+	wg.Wait()
+	e.equal("made once, of one id", []int{1, 1}, []int{made, len(ids)})
+	e.equal("versions", 1, e.place.Count(e.T, `SELECT count(*) FROM metric_version`))
+	other := full
+	other.Criteria += " "
+	_, _, err := e.s.EnableMetric(e.ctx, e.project, other)
+	e.equal("another definition of the name", fault.Conflict, fault.Of(err))
+	other.Name = "two"
+	second, inserted, err := e.s.EnableMetric(e.ctx, e.project, other)
+	e.ok(err)
+	e.equal("another name", []bool{true, false}, []bool{inserted, ids[second]})
+	_, err = e.s.UpdateMetric(e.ctx, e.project, second, metric.Patch{Name: pointer("one")})
+	e.ok(err)
+	first, inserted, err := e.s.EnableMetric(e.ctx, e.project, full)
+	e.ok(err)
+	e.equal("of two of a name the same one", []bool{false, true}, []bool{inserted, ids[first]})
+	e.ok(e.s.DeleteMetric(e.ctx, e.project, first))
+	e.ok(e.s.DeleteMetric(e.ctx, e.project, second))
+	again, inserted, err := e.s.EnableMetric(e.ctx, e.project, full)
+	e.ok(err)
+	e.equal("after it was deleted", []bool{true, false}, []bool{inserted, ids[again]})
 }
 
 func metricLists(e *env) {

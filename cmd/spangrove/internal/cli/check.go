@@ -95,6 +95,9 @@ func (a *app) metricEnable() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if string(rawjson.Get(answer, "inserted")) == "false" {
+			a.remark("the project has this metric already")
+		}
 		return a.made(answer, textOf(answer, "metric_id"))
 	}
 	return cmd

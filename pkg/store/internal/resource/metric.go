@@ -26,25 +26,104 @@ var Metrics = Documents{Table: "metric", Noun: "metric", Columns: []string{"type
 // CreateMetric stores a metric whose definition is complete and valid, as its first version, and
 // returns its id.
 func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, err error) {
-	now := s.options.Now()
-	m := metric.Metric{Definition: def, ID: NewDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
-	d := Document{ID: m.ID, Version: 1, Created: m.Created, Doc: m.Row()}
-	err = s.changeMetrics(ctx, 2*len(d.Doc), "create metric", func(ctx context.Context, tx *events.Commit) error {
-		if err := checkOnline(ctx, tx, projectID, m.ID, &def); err != nil {
-			return err
-		}
-		if err := Metrics.Insert(ctx, tx, projectID, d, string(m.Type), sqldb.BoolInt(m.EnabledInProd)); err != nil {
-			return err
-		}
-		return insertMetricVersion(ctx, tx, projectID, &metric.Version{
-			Definition: def,
-			MetricID:   m.ID,
-			Number:     1,
-			Message:    "Created",
-			Created:    m.Created,
-		})
+	m := s.newMetric(def)
+	err = s.changeMetrics(ctx, 2*len(m.Row()), "create metric", func(ctx context.Context, tx *events.Commit) error {
+		return insertMetric(ctx, tx, projectID, &m)
 	})
 	return m.ID, err
+}
+
+// EnableMetric is CreateMetric for a metric whose name no other metric of the project may have: the two would write their scores over
+// each other, and cost twice. If there is one with the same definition, its id is the answer, and inserted is false; one with
+// another definition is fault.Conflict.
+//
+// Metrics may be many and large: they are read before the transaction, and in it only those that were made meanwhile. Who enables
+// metrics waits there for one another.
+func (s *Store) EnableMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, inserted bool, err error) {
+	m := s.newMetric(def)
+	var before namesake
+	seen := map[string]bool{}
+	for other, err := range metric.All(ctx, s, projectID, "") {
+		if err != nil {
+			return "", false, err
+		}
+		seen[other.ID] = true
+		before.look(other, &m)
+	}
+	err = s.changeMetrics(ctx, 2*len(m.Row()), "create metric", func(ctx context.Context, tx *events.Commit) error {
+		if err := LockBound(ctx, tx, projectID, Metrics); err != nil {
+			return err
+		}
+		var made []string
+		err := sqldb.Each(ctx, tx, `SELECT id FROM metric WHERE project_id = $1`, []any{projectID}, func(scan func(...any) error) error {
+			var other string
+			err := scan(&other)
+			if !seen[other] {
+				made = append(made, other)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		docs, err := Metrics.load(ctx, tx, projectID, made)
+		if err != nil {
+			return err
+		}
+		found := before
+		for _, d := range docs {
+			other := metricOf(d)
+			found.look(&other, &m)
+		}
+		switch {
+		case found.id == "":
+			id, inserted = m.ID, true
+			return insertMetric(ctx, tx, projectID, &m)
+		case !found.same:
+			return fault.New(fault.Conflict, "The project has a metric %q already, %s: change that one, or give another name.", def.Name, found.id)
+		}
+		id, inserted = found.id, false
+		return nil
+	})
+	return id, inserted, err
+}
+
+// namesake is a metric of the name of another; of several the first that is the same, or else the first.
+type namesake struct {
+	id   string // empty: there is none
+	same bool   // it has the same definition
+}
+
+func (n *namesake) look(other, m *metric.Metric) {
+	if other.Name != m.Name || n.same {
+		return
+	}
+	if same := bytes.Equal(other.Doc(), m.Doc()); same || n.id == "" {
+		*n = namesake{other.ID, same}
+	}
+}
+
+// newMetric returns a metric that is to be stored, with its first version.
+func (s *Store) newMetric(def metric.Definition) metric.Metric {
+	now := s.options.Now()
+	return metric.Metric{Definition: def, ID: NewDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
+}
+
+func insertMetric(ctx context.Context, tx *events.Commit, project int64, m *metric.Metric) error {
+	if err := checkOnline(ctx, tx, project, m.ID, &m.Definition); err != nil {
+		return err
+	}
+	d := Document{ID: m.ID, Version: 1, Created: m.Created, Doc: m.Row()}
+	if err := Metrics.Insert(ctx, tx, project, d, string(m.Type), sqldb.BoolInt(m.EnabledInProd)); err != nil {
+		return err
+	}
+	return insertMetricVersion(ctx, tx, project, &metric.Version{
+		Definition: m.Definition,
+		MetricID:   m.ID,
+		Number:     1,
+		Message:    "Created",
+		Created:    m.Created,
+	})
 }
 
 // FindMetrics lists the ids of the metrics that match, oldest first, a page of them, and counts

@@ -826,7 +826,8 @@ export interface DeletionCount {
 
 /** What POST /v1/metrics/library answers: it is a metric of the project */
 export interface EnableMetricAnswer {
-  inserted: true;
+  /** false: the project had the same metric already */
+  inserted: boolean;
   metric_id: string;
   warnings?: Warnings;
 }
