@@ -23,6 +23,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -349,6 +350,81 @@ func TestSessions(t *testing.T) {
 	w.move(time.Hour)
 	w.drain()
 	w.equal("once", 1, len(w.evaluations()))
+}
+
+// TestBackfillWaits has past events scored some of which have not ended: they are scored when they have, and that one score is of the whole.
+func TestBackfillWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	backfill := func(name, typ string) (metricID, id string) {
+		t.Helper()
+		m := w.metric(name, func(d *metric.Definition) { d.EnabledInProd = false })
+		r, err := wire.DecodeBackfill([]byte(`{"filters":[{"field":"event_type","operator":"is","value":"`+typ+`"}]}`), &metric.Definition{}, w.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Backfill(m, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err = w.s.CreateBackfill(t.Context(), w.project.ID, b); err != nil {
+			t.Fatal(err)
+		}
+		return m, b.ID
+	}
+	work := func() {
+		t.Helper()
+		for busy := true; busy; {
+			var err error
+			if busy, err = w.s.StepBackfills(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.drain()
+	}
+	count := func(metricID string) (n int) {
+		for _, e := range w.evaluations() {
+			if e.MetricID == metricID && e.State == evaluation.Done {
+				n++
+			}
+		}
+		return n
+	}
+	done, running, never, ahead := step("done"), step("running"), step("never"), step("ahead")
+	for _, e := range []*event.Incoming{&running, &never, &ahead} {
+		e.Unfinished, e.End, e.Duration = true, e.Start, 0
+	}
+	never.Start -= 121_000
+	ahead.Start += 20 * 3_600_000 // of a sender whose clock is
+	never.End, ahead.End = never.Start, ahead.Start
+	w.put(done, running, never, ahead)
+	tools, ofTools := backfill("tools", "tool")
+	sessions, _ := backfill("sessions", "session")
+	work()
+	w.equal("all but the one that runs", []int{3, 0}, []int{count(tools), count(sessions)})
+	w.equal("it has no score", "", w.metrics(running))
+	w.equal("attempts", true, !slices.ContainsFunc(w.evaluations(), func(e evaluation.Evaluation) bool { return e.State == evaluation.Waiting && e.Attempts > 0 }))
+
+	running.Unfinished, running.Outputs = false, json.RawMessage(`{"done":true}`)
+	w.put(running)
+	w.move(59 * time.Second)
+	work()
+	w.equal("within a minute", []int{3, 0}, []int{count(tools), count(sessions)})
+	w.move(2 * time.Second)
+	work()
+	w.equal("then", []int{4, 1}, []int{count(tools), count(sessions)})
+	for _, task := range w.engine.tasks {
+		for _, e := range task.Events {
+			if member(e, "event_name") == "running" && member(e, "outputs") != "map[done:true]" {
+				t.Errorf("scored before it had ended: %s", e)
+			}
+		}
+	}
+	work()
+	list, err := w.s.LoadBackfills(t.Context(), w.project.ID, []string{ofTools})
+	if err != nil || list[0].State != evaluation.BackfillDone {
+		t.Errorf("the backfill: %+v, %v", list, err)
+	}
 }
 
 // A session for which something has come that nobody has looked at yet is not idle, also if its time has come.

@@ -26,6 +26,8 @@ const (
 	maxBackoff = time.Hour
 	// readPause is the pause after an event could not be read because its project reads too much at once.
 	readPause = 2 * time.Second
+	// runningPause is after how long it is looked at again whether an event has ended.
+	runningPause = time.Minute
 	// storeTimeout bounds how long storing the outcomes of a batch may take, also when the runner stops.
 	// A claim outlasts the engine's time limit by as much.
 	storeTimeout = 10 * time.Second
@@ -176,7 +178,7 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 			b.addOutcome(j, evaluation.Outcome{State: evaluation.Dead, Explanation: why})
 			continue
 		}
-		text, err := s.load(ctx, set, i)
+		text, wait, err := s.load(ctx, set, i)
 		switch {
 		case errors.Is(err, wire.ErrTooLarge):
 			why := fmt.Sprintf("The session has more than %d bytes.", batchBytes)
@@ -194,6 +196,11 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 				zap.Stringer("event_id", j.EventID), zap.Error(err))
 			b.addOutcome(j, b.retryLater(j, "The event could not be read."))
 			continue
+		case wait > 0:
+			o := b.skipped("It has not ended yet.")
+			o.Due += wait.Milliseconds()
+			b.addOutcome(j, o)
+			continue
 		}
 		b.jobs, b.events = append(b.jobs, j), append(b.events, text)
 		bytes += len(text)
@@ -201,25 +208,60 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 	return b, nil
 }
 
-// load reads event i of a set for an engine.
-func (s *groupWork) load(ctx context.Context, set *event.Set, i int) (json.RawMessage, error) {
+// load reads event i of a set, and returns the JSON that an engine gets for it; for a session with all that is below it. Where wait is
+// more than 0, it is to be scored after that, since it is not as it will be: new events have waited for their end before they are in
+// the queue, and those of a backfill do so here.
+func (s *groupWork) load(ctx context.Context, set *event.Set, i int) (text json.RawMessage, wait time.Duration, err error) {
 	e, err := set.Load(ctx, i)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return s.text(ctx, &e)
+	past := s.group.Backfill != ""
+	if !e.IsSession() {
+		if past && !ended(&e) {
+			wait = s.runner.untilEnd(&e)
+		}
+		return wire.AppendEvent(nil, &e, &s.project), wait, nil
+	}
+	session, err := s.runner.store.Session(ctx, s.group.Project, e.ID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if past {
+		if wait = s.runner.untilIdle(session.Events); wait > 0 {
+			return nil, wait, nil
+		}
+	}
+	text, err = wire.SessionText(ctx, session, &s.project, batchBytes)
+	return text, 0, err
 }
 
-// text returns the JSON that an engine gets for an event; for a session with all that is below it.
-func (s *groupWork) text(ctx context.Context, e *event.Event) (json.RawMessage, error) {
-	if !e.IsSession() {
-		return wire.AppendEvent(nil, e, &s.project), nil
+// untilEnd returns how long an event that has not ended is waited for before it is looked at again; 0 if it began longer ago than
+// it is waited for.
+func (r *Runner) untilEnd(e *event.Event) time.Duration {
+	return min(r.within(e.Start, r.options.Unfinished), runningPause)
+}
+
+// untilIdle returns how long a session is waited for, of whose events the last one was a short while ago, or has not ended.
+func (r *Runner) untilIdle(list []event.Event) (wait time.Duration) {
+	for i := range list {
+		e := &list[i]
+		wait = max(wait, r.within(max(e.Start, e.End, e.Start+e.Duration), r.options.SessionIdle))
+		if e.Unfinished {
+			wait = max(wait, r.untilEnd(e))
+		}
 	}
-	set, err := s.runner.store.Session(ctx, s.group.Project, e.ID)
-	if err != nil {
-		return nil, err
+	return wait
+}
+
+// within returns how much is left of a span of time from at on, which is Unix milliseconds; 0 if it is over, or begins more than its length
+// from now on: a sender's clock may be ahead.
+func (r *Runner) within(at float64, span time.Duration) time.Duration {
+	left := at + float64(span.Milliseconds()) - float64(r.options.Now().UnixMilli())
+	if left <= 0 || left > 2*float64(span.Milliseconds()) {
+		return 0
 	}
-	return wire.SessionText(ctx, set, &s.project, batchBytes)
+	return time.Duration(left * float64(time.Millisecond))
 }
 
 // addOutcome records what became of a job.
