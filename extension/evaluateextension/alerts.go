@@ -16,6 +16,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/alerting"
+	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/egress"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
@@ -228,9 +229,13 @@ func (a *alerter) checkSecrets(n *alert.NewChannel) error {
 	return fault.In("secret", err)
 }
 
-// apply changes an alert by an update and checks the result.
-func (a *alerter) apply(projectID int64, to *alert.Alert, u *alert.Update) error {
+// apply changes an alert by an update and checks the result. saved is the chart that the update names, nil if it names none.
+func (a *alerter) apply(projectID int64, to *alert.Alert, u *alert.Update, saved *chart.Chart) error {
+	another := saved != nil && to.ChartID != saved.ID
 	to.Apply(u)
+	if another && u.MinEvents == nil {
+		to.MinEvents = alert.MinEventsOf(saved.Func)
+	}
 	if u.Channels != nil {
 		if err := a.setChannels(projectID, to, *u.Channels); err != nil {
 			return err
@@ -239,16 +244,16 @@ func (a *alerter) apply(projectID int64, to *alert.Alert, u *alert.Update) error
 	return to.Validate()
 }
 
-// checkChart reports that an alert names a chart that is not there.
-func (a *alerter) checkChart(ctx context.Context, projectID int64, u *alert.Update) error {
+// chartOf returns the chart that an update names, nil if it names none.
+func (a *alerter) chartOf(ctx context.Context, projectID int64, u *alert.Update) (*chart.Chart, error) {
 	if u.ChartID == nil || *u.ChartID == "" {
-		return nil
+		return nil, nil
 	}
-	_, err := a.store.SavedChart(ctx, projectID, *u.ChartID)
+	c, err := a.store.SavedChart(ctx, projectID, *u.ChartID)
 	if fault.IsNotFound(err) {
-		return fault.InvalidField("chart_id", "no chart %.60q", *u.ChartID)
+		return nil, fault.InvalidField("chart_id", "no chart %.60q", *u.ChartID)
 	}
-	return err
+	return &c, err
 }
 
 // CreateAlert implements httpapi.AlertKeeper, as the two methods below.
@@ -257,11 +262,12 @@ func (e *evaluateExtension) CreateAlert(ctx context.Context, projectID int64, u 
 	if err != nil {
 		return alert.Alert{}, err
 	}
-	if err := k.checkChart(ctx, projectID, &u); err != nil {
+	saved, err := k.chartOf(ctx, projectID, &u)
+	if err != nil {
 		return alert.Alert{}, err
 	}
 	a := alert.New()
-	if err := k.apply(projectID, &a, &u); err != nil {
+	if err := k.apply(projectID, &a, &u, saved); err != nil {
 		return alert.Alert{}, err
 	}
 	return k.store.CreateAlert(ctx, projectID, a)
@@ -273,10 +279,11 @@ func (e *evaluateExtension) UpdateAlert(ctx context.Context, projectID int64, id
 	if err != nil {
 		return alert.Alert{}, err
 	}
-	if err := k.checkChart(ctx, projectID, &u); err != nil {
+	saved, err := k.chartOf(ctx, projectID, &u)
+	if err != nil {
 		return alert.Alert{}, err
 	}
-	return k.store.ChangeAlert(ctx, projectID, id, func(a *alert.Alert) error { return k.apply(projectID, a, &u) })
+	return k.store.ChangeAlert(ctx, projectID, id, func(a *alert.Alert) error { return k.apply(projectID, a, &u, saved) })
 }
 
 // TestAlert measures an alert now and sends a notice to each of its channels.

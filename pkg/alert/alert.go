@@ -92,11 +92,16 @@ func (a *Alert) Complete() {
 		a.Func = "average"
 	}
 	if a.MinEvents < 0 {
-		a.MinEvents = 1
-		if a.Func == "count" {
-			a.MinEvents = 0 // that nothing came is what it counts
-		}
+		a.MinEvents = MinEventsOf(a.Func)
 	}
+}
+
+// MinEventsOf returns with how many events there is data where nothing is said, for a figure of an aggregation.
+func MinEventsOf(how string) int64 {
+	if how == "count" {
+		return 0 // that nothing came is what it counts
+	}
+	return 1
 }
 
 // Validate reports the first broken rule as a fault.Invalid that names the field.
