@@ -41,7 +41,9 @@ type Notice struct {
 
 	Finished int64  `json:"finished,omitempty"` // Unix milliseconds
 	Status   int    `json:"status,omitempty"`   // the last HTTP status; 0: there was none
-	Error    string `json:"error,omitempty"`    // of the last attempt that failed
+	Error    string `json:"error,omitempty"`    // of the last attempt that failed; of e-mail that was sent, who did not get it and why
+	// Reached are the addresses of a channel of e-mail that have got it, to which no further attempt writes.
+	Reached []string `json:"reached,omitempty"`
 }
 
 // NoticeState is what became of a notice.
@@ -108,22 +110,32 @@ func Pause(attempts int) time.Duration {
 
 // Outcome is what became of an attempt to send a notice.
 type Outcome struct {
-	Status int    // HTTP status; 0: there was none
-	Error  string // empty: the receiver took it
-	Final  bool   // to try again does not help
+	Status  int      // HTTP status; 0: there was none
+	Error   string   // empty: the receiver took it
+	Final   bool     // to try again does not help
+	Reached []string // of e-mail: the addresses that have got it by this attempt
 }
 
-// Tried takes the outcome of an attempt into the notice. now is Unix milliseconds.
+// Tried takes the outcome of an attempt into the notice. now is Unix milliseconds. E-mail that at least one address has got is sent in the
+// end, and the error says which ones have not.
 func (n *Notice) Tried(o Outcome, now int64) {
 	n.Status, n.Error = o.Status, o.Error
+	n.Reached = append(n.Reached, o.Reached...)
 	switch {
 	case o.Error == "":
 		n.State, n.Finished, n.Due = Sent, now, 0
-	case o.Final, n.Attempts >= MaxAttempts, n.Attempts >= fewAttempts && now-n.Created > maxAge.Milliseconds():
+	case n.over(o, now) && len(n.Reached) > 0:
+		n.State, n.Finished, n.Due = Sent, now, 0
+	case n.over(o, now):
 		n.State, n.Finished, n.Due = Failed, now, 0
 	default:
 		n.State, n.Due = Waiting, now+Pause(n.Attempts).Milliseconds()
 	}
+}
+
+// over reports whether an attempt that failed was the last one.
+func (n *Notice) over(o Outcome, now int64) bool {
+	return o.Final || n.Attempts >= MaxAttempts || n.Attempts >= fewAttempts && now-n.Created > maxAge.Milliseconds()
 }
 
 // Title is the notice in a few words.

@@ -83,28 +83,69 @@ func (m *Mail) Check() error {
 	return nil
 }
 
-// send sends a notice by mail.
+// send sends a notice by mail to those who have not got it and may get e-mail. That the others may not keeps nobody else from being told.
 func (m *Mail) send(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
 	if m.Address == "" {
 		return alert.Outcome{Error: "this server sends no e-mail: the operator must set alerts::smtp of spangrove_evaluate, or SPANGROVE_SMTP_ADDRESS",
 			Final: true}
 	}
+	var allowed, barred []string
 	for _, address := range to {
-		if !m.Recipients.Allow(address) {
-			return alert.Outcome{Error: fmt.Sprintf("%s may get no e-mail from this server (%s)", address, HowToAllowRecipients), Final: true}
+		switch {
+		case slices.Contains(n.Reached, address):
+		case m.Recipients.Allow(address):
+			allowed = append(allowed, address)
+		default:
+			barred = append(barred, address)
 		}
 	}
-	err := m.talk(ctx, to, n, projectName, link)
+	o := alert.Outcome{Final: true}
+	if len(allowed) > 0 {
+		o = m.sendTo(ctx, allowed, n, projectName, link)
+	}
+	if len(barred) > 0 {
+		text := fmt.Sprintf("%s may get no e-mail from this server (%s)", strings.Join(barred, ", "), HowToAllowRecipients)
+		if o.Error == "" {
+			o.Error, o.Final = text, true
+		} else {
+			o.Error += "; " + text
+		}
+	}
+	return o
+}
+
+// sendTo sends a notice to addresses that may get e-mail.
+func (m *Mail) sendTo(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
+	taken, refused, err := m.talk(ctx, to, n, projectName, link)
 	var said *textproto.Error
 	switch {
-	case err == nil:
-		return alert.Outcome{}
 	case errors.As(err, &said):
-		return alert.Outcome{Status: said.Code, Error: fmt.Sprintf("the mail server said %d %.200s", said.Code, said.Msg), Final: said.Code >= 500}
+		return alert.Outcome{Status: said.Code, Error: saying(said), Final: said.Code >= 500}
 	case errors.Is(err, errNoTLS):
 		return alert.Outcome{Error: err.Error(), Final: true}
+	case err != nil:
+		return alert.Outcome{Error: "the mail server did not take it: " + plainError(err)}
+	case len(refused) == 0:
+		return alert.Outcome{Reached: taken}
 	}
-	return alert.Outcome{Error: "the mail server did not take it: " + plainError(err)}
+	o := alert.Outcome{Status: refused[0].said.Code, Final: true, Reached: taken}
+	var texts []string
+	for _, r := range refused {
+		texts = append(texts, saying(r.said)+" ("+r.address+")")
+		o.Final = o.Final && r.said.Code >= 500
+	}
+	o.Error = strings.Join(texts, "; ")
+	return o
+}
+
+// refusal is an address that the mail server does not write to, and what it said.
+type refusal struct {
+	address string
+	said    *textproto.Error
+}
+
+func saying(said *textproto.Error) string {
+	return fmt.Sprintf("the mail server said %d %.200s", said.Code, said.Msg)
 }
 
 var errNoTLS = errors.New("the mail server offers no STARTTLS; set alerts::smtp::tls of spangrove_evaluate")
@@ -118,11 +159,11 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// talk speaks SMTP.
-func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (err error) {
+// talk speaks SMTP. taken are the addresses for which the server has taken the mail; of those that it refused, the others know nothing.
+func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (taken []string, refused []refusal, err error) {
 	host, _, err := net.SplitHostPort(m.Address)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	secure := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	var conn net.Conn
@@ -133,7 +174,7 @@ func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectNa
 		conn, err = dialer.DialContext(ctx, "tcp", m.Address)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer func() { _ = conn.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -143,45 +184,55 @@ func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectNa
 	defer stop()
 	c, err := smtp.NewClient(conn, host)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if m.TLS == "" || m.TLS == STARTTLS {
 		if ok, _ := c.Extension("STARTTLS"); !ok {
-			return errNoTLS
+			return nil, nil, errNoTLS
 		}
 		if err := c.StartTLS(secure); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	if m.Username != "" {
 		if err := c.Auth(smtp.PlainAuth("", m.Username, m.Password, host)); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	from, err := mail.ParseAddress(m.From)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := c.Mail(from.Address); err != nil {
-		return err
+		return nil, nil, err
 	}
 	for _, address := range to {
-		if err := c.Rcpt(address); err != nil {
-			return err
+		err := c.Rcpt(address)
+		var said *textproto.Error
+		switch {
+		case err == nil:
+			taken = append(taken, address)
+		case errors.As(err, &said):
+			refused = append(refused, refusal{address, said})
+		default:
+			return nil, nil, err
 		}
+	}
+	if len(taken) == 0 {
+		return nil, refused, nil
 	}
 	w, err := c.Data()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if _, err := w.Write(message822(from, to, n, projectName, link)); err != nil {
-		return err
+	if _, err := w.Write(message822(from, taken, n, projectName, link)); err != nil {
+		return nil, nil, err
 	}
 	if err := w.Close(); err != nil {
-		return err
+		return nil, nil, err
 	}
 	_ = c.Quit() // the mail is taken
-	return nil
+	return taken, refused, nil
 }
 
 // message822 writes a mail. Its Message-ID is made of the notice's id, so that a mail that comes twice is seen to be one.

@@ -2,6 +2,7 @@ package alerting
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"net"
 	"net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,23 +19,33 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 )
 
-// postbox is a mail server that takes mails, unless refuse says what it answers instead.
+// postbox is a mail server that takes mails, but for the recipients for whom refuse has another answer.
 type postbox struct {
-	addr   string
-	refuse string
+	addr string
 
-	mu    sync.Mutex
-	lines []string
-	mails []string
+	mu     sync.Mutex
+	refuse map[string]string
+	lines  []string
+	mails  []string
 }
 
+// newPostbox returns a server that takes no mail if refuse is not empty.
 func newPostbox(t *testing.T, refuse string) *postbox {
+	p := &postbox{refuse: map[string]string{}}
+	if refuse != "" {
+		p.refuse["ann@example.com"] = refuse
+	}
+	p.start(t)
+	return p
+}
+
+func (p *postbox) start(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // of a test
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &postbox{addr: l.Addr().String(), refuse: refuse}
+	p.addr = l.Addr().String()
 	var work sync.WaitGroup
 	work.Go(func() {
 		for {
@@ -48,7 +60,20 @@ func newPostbox(t *testing.T, refuse string) *postbox {
 		_ = l.Close()
 		work.Wait()
 	})
-	return p
+}
+
+// recipients returns to whom the mails that it has taken are.
+func (p *postbox) recipients() (list []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, text := range p.mails {
+		m, err := mail.ReadMessage(strings.NewReader(text))
+		if err != nil {
+			return []string{err.Error()}
+		}
+		list = append(list, m.Header.Get("To"))
+	}
+	return list
 }
 
 func (p *postbox) serve(c net.Conn) {
@@ -65,11 +90,10 @@ func (p *postbox) serve(c net.Conn) {
 		case "EHLO":
 			say("250 here")
 		case "RCPT":
-			if p.refuse != "" {
-				say(p.refuse)
-				continue
-			}
-			say("250 ok")
+			p.mu.Lock()
+			answer := p.refuse[strings.Trim(line[len("RCPT TO:"):], "<>")]
+			p.mu.Unlock()
+			say(cmp.Or(answer, "250 ok"))
 		case "DATA":
 			say("354 go on")
 			var text strings.Builder
@@ -100,7 +124,7 @@ func TestMail(t *testing.T) {
 	if err := m.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if o := m.send(t.Context(), []string{"ann@example.com", "bob@example.com"}, notice1(), "default", "https://s/"); o != (alert.Outcome{}) {
+	if o := m.send(t.Context(), []string{"ann@example.com", "bob@example.com"}, notice1(), "default", "https://s/"); o.Error != "" {
 		t.Fatalf("%+v", o)
 	}
 	box.mu.Lock()
@@ -146,6 +170,60 @@ func TestRecipients(t *testing.T) {
 		if _, err := ParseRecipients([]string{wrong}); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
+	}
+}
+
+// TestMailToSome has a channel with addresses that get no e-mail: the others are told all the same, once, and the notice names those.
+func TestMailToSome(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	box := &postbox{refuse: map[string]string{"cid@example.com": "451 later", "dan@example.com": "550 no such mailbox"}}
+	box.start(t)
+	w.r = w.runner(Options{Mail: Mail{Address: box.addr, From: "a@b.c", TLS: NoTLS, Recipients: Recipients{"example.com"}}})
+	a := w.alert(func(a *alert.Alert) {
+		a.To = []alert.Channel{{ID: "mail", Type: alert.Email,
+			Mail: []string{"eve@example.org", "ann@example.com", "bob@example.com", "cid@example.com", "dan@example.com"}}}
+	})
+	w.put(time.Minute, 500)
+	w.run()
+	equal := func(what string, want, got []string) {
+		t.Helper()
+		if !slices.Equal(want, got) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	const barred = "; eve@example.org may get no e-mail from this server (" + HowToAllowRecipients + ")"
+	equal("the first attempt", []string{"ann@example.com, bob@example.com"}, box.recipients())
+	equal("cid's is to be tried again", []string{"firing waiting 1 the mail server said 451 later (cid@example.com); " +
+		"the mail server said 550 no such mailbox (dan@example.com)" + barred}, w.notices(a.ID))
+
+	box.mu.Lock()
+	delete(box.refuse, "cid@example.com")
+	box.mu.Unlock()
+	w.move(10 * time.Second)
+	w.run()
+	equal("the second one", []string{"ann@example.com, bob@example.com", "cid@example.com"}, box.recipients())
+	equal("it is sent, and names who has not got it",
+		[]string{"firing sent 2 the mail server said 550 no such mailbox (dan@example.com)" + barred}, w.notices(a.ID))
+
+	_, notices, err := w.r.Test(t.Context(), w.project.ID, a.ID)
+	if err != nil || len(notices) != 1 || notices[0].State != alert.Sent || !strings.Contains(notices[0].Error, "eve@example.org may get no e-mail") {
+		t.Errorf("a test: %+v, %v", notices, err)
+	}
+}
+
+// TestMailToNone has a channel none of whose addresses may get e-mail.
+func TestMailToNone(t *testing.T) {
+	t.Parallel()
+	box := newPostbox(t, "")
+	m := Mail{Address: box.addr, From: "a@b.c", TLS: NoTLS, Recipients: Recipients{"example.com"}}
+	n := notice1()
+	o := m.send(t.Context(), []string{"eve@example.org", "fay@example.org"}, n, "p", "")
+	if !o.Final || !strings.HasPrefix(o.Error, "eve@example.org, fay@example.org may get no e-mail from this server (") || len(box.recipients()) != 0 {
+		t.Errorf("%+v", o)
+	}
+	if n.Tried(o, 1); n.State != alert.Failed {
+		t.Errorf("the notice is %s", n.State)
 	}
 }
 

@@ -397,7 +397,7 @@ func AlertTest(a *alert.Alert, r *alert.Reading, notices []alert.Notice) json.Ra
 	}
 	reading.String("state", state)
 	addReading(&reading, &alert.Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error}, a.Compare)
-	b.Bool("success", !slices.ContainsFunc(notices, func(n alert.Notice) bool { return n.State != alert.Sent }))
+	b.Bool("success", !slices.ContainsFunc(notices, func(n alert.Notice) bool { return n.State != alert.Sent || n.Error != "" }))
 	b.Raw("reading", reading.Bytes())
 	list := []byte{'['}
 	for i := range notices {

@@ -83,7 +83,7 @@ export interface AlertNotice {
   attempts: number;
   /** the last HTTP status, or SMTP's reply */
   status: number | null;
-  /** of the last attempt that failed */
+  /** of the last attempt that failed; of e-mail that was sent, which addresses did not get it */
   error: string | null;
   /** when it is tried again */
   next_at: string | null;
