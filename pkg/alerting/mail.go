@@ -241,8 +241,8 @@ func message822(from *mail.Address, to []string, n *alert.Notice, projectName, l
 	var b bytes.Buffer
 	for _, h := range [][2]string{
 		{"From", from.String()},
-		{"To", strings.Join(to, ", ")},
-		{"Subject", mime.QEncoding.Encode("utf-8", oneLine(n.Title()+" ("+projectName+")"))},
+		{"To", strings.Join(to, ","+fold)},
+		{"Subject", strings.ReplaceAll(mime.QEncoding.Encode("utf-8", oneLine(n.Title()+" ("+projectName+")")), "?= =?", "?="+fold+"=?")},
 		{"Date", time.UnixMilli(max(n.Created, n.At)).UTC().Format(time.RFC1123Z)},
 		{"Message-ID", "<" + n.ID + "@" + domain + ">"},
 		{"Auto-Submitted", "auto-generated"},
@@ -265,6 +265,9 @@ func message822(from *mail.Address, to []string, n *alert.Notice, projectName, l
 	_ = w.Close()
 	return b.Bytes()
 }
+
+// fold goes on with a header on the next line: one has at most 998 bytes.
+const fold = "\r\n "
 
 // oneLine returns a text without what would end a header.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

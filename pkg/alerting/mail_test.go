@@ -149,6 +149,30 @@ func TestMail(t *testing.T) {
 	}
 }
 
+// TestMailLines has a mail to as many addresses as a channel may have: no line of it is longer than SMTP allows.
+func TestMailLines(t *testing.T) {
+	t.Parallel()
+	box := newPostbox(t, "")
+	m := Mail{Address: box.addr, From: "a@b.c", TLS: NoTLS}
+	var to []string
+	for i := range 20 {
+		to = append(to, fmt.Sprintf("%s%d@example.com", strings.Repeat("a", 50), i))
+	}
+	n := notice1()
+	n.Name, n.Description = strings.Repeat("ä", alert.MaxName), strings.Repeat("b", alert.MaxText)
+	if o := m.send(t.Context(), to, n, strings.Repeat("p", 200), ""); o.Error != "" {
+		t.Fatal(o)
+	}
+	for _, line := range strings.Split(box.mails[0], "\r\n") {
+		if len(line) > 998 {
+			t.Errorf("a line of %d bytes: %.60s", len(line), line)
+		}
+	}
+	if got := box.recipients(); !slices.Equal(got, []string{strings.Join(to, ", ")}) {
+		t.Errorf("to %q", got)
+	}
+}
+
 func TestRecipients(t *testing.T) {
 	t.Parallel()
 	some, err := ParseRecipients([]string{"Example.com, ops@example.org", ""})
