@@ -37,7 +37,6 @@ type Notice struct {
 	From        int64   `json:"from"`             // the window
 	To          int64   `json:"to"`
 	Reading     Record  `json:"reading"`
-	Change      float64 `json:"change,omitempty"` // percent, of an alert that compares weeks
 
 	Finished int64  `json:"finished,omitempty"` // Unix milliseconds
 	Status   int    `json:"status,omitempty"`   // the last HTTP status; 0: there was none
@@ -59,17 +58,13 @@ const (
 // NewNotice returns the notice of a reading for a channel. m says what is measured.
 func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, m Measures) Notice {
 	window, _ := a.Measured(r.At)
-	n := Notice{
+	return Notice{
 		AlertID: a.ID, State: Waiting, ChannelID: c.ID, Type: c.Type, Host: c.Where(), Kind: tell.Kind, Incident: tell.Incident,
 		Name: a.Name, Description: a.Description, Condition: a.ConditionIn(m.Unit), Threshold: a.Threshold, Compare: a.Compare,
 		Measures: m.Name, Filter: m.Filter, Unit: m.Unit,
 		At: r.At, From: window.From, To: window.To,
 		Reading: Record{Value: r.Value, Events: r.Events, Before: r.Before, EventsBefore: r.EventsBefore, Error: r.Error},
 	}
-	if percent, ok := r.Change(); ok && percent-percent == 0 { // finite
-		n.Change = percent
-	}
-	return n
 }
 
 // Where says for people where a channel leads.

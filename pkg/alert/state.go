@@ -35,6 +35,16 @@ type Record struct {
 	Error        string   `json:"error,omitempty"`
 }
 
+// Percent returns the change against the week before; nil if there is nothing to compare, or no number for it: from 0 on it is infinite.
+func (r *Record) Percent() *float64 {
+	reading := Reading{Value: r.Value, Before: r.Before}
+	percent, ok := reading.Change()
+	if !ok || percent-percent != 0 {
+		return nil
+	}
+	return &percent
+}
+
 // Doc writes a status down, and StatusFromDoc reads it.
 func (s *Status) Doc() json.RawMessage {
 	doc, err := json.Marshal(s)

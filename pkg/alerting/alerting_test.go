@@ -363,6 +363,37 @@ func TestWeekBefore(t *testing.T) {
 	}
 }
 
+// TestWeekBeforeInNotices has an alert that fires by a change that no percentage says, and one that says it.
+func TestWeekBeforeInNotices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.alert(func(a *alert.Alert) {
+		a.Func, a.Compare, a.Threshold, a.MinEvents = "count", alert.WeekBefore, 50, -1
+	})
+	w.put(time.Minute, 500)
+	w.run()
+	w.put(7*24*time.Hour+time.Second, 500)
+	w.alert(func(a *alert.Alert) { a.Compare, a.Threshold = alert.WeekBefore, 0 })
+	w.put(time.Minute, 1000)
+	w.run()
+	var got []string
+	for _, n := range w.hook.taken() {
+		var body struct{ Reading json.RawMessage }
+		if err := json.Unmarshal([]byte(n.body), &body); err != nil {
+			t.Fatal(err)
+		}
+		text, _, _ := strings.Cut(string(body.Reading), `,"from"`)
+		got = append(got, text)
+	}
+	want := []string{
+		`{"value":1,"events":1,"before":0,"events_before":0,"change_percent":null`,
+		`{"value":750,"events":2,"before":500,"events_before":1,"change_percent":50`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("readings (-want +got):\n%s", diff)
+	}
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -46,7 +46,7 @@ func webhookBody(n *alert.Notice, p *project.Project, link string) json.RawMessa
 	if n.Compare == alert.WeekBefore {
 		number(&data, "before", n.Reading.Before)
 		data.Int("events_before", n.Reading.EventsBefore)
-		data.Number("change_percent", n.Change)
+		number(&data, "change_percent", n.Reading.Percent())
 	}
 	if n.Reading.Error != "" {
 		data.String("error", n.Reading.Error)

@@ -316,13 +316,7 @@ func addReading(b *rawjson.Builder, r *alert.Record, compare string) {
 	if compare == alert.WeekBefore {
 		numberOrNull(b, "before", r.Before)
 		b.Int("events_before", r.EventsBefore)
-		reading := alert.Reading{Value: r.Value, Before: r.Before}
-		percent, ok := reading.Change()
-		if ok = ok && percent-percent == 0; ok { // it is infinite from 0 on
-			b.Number("change_percent", percent)
-		} else {
-			b.Raw("change_percent", []byte("null"))
-		}
+		numberOrNull(b, "change_percent", r.Percent())
 	}
 	if r.Error != "" {
 		b.String("error", r.Error)
