@@ -107,8 +107,8 @@ func New(store Store, o Options) (*Runner, error) {
 func (r *Runner) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
-	r.work.Go(func() { r.repeat(ctx, "evaluate alerts", r.Evaluate) })
-	r.work.Go(func() { r.repeat(ctx, "send notices of alerts", r.Send) })
+	r.work.Go(func() { r.repeat(ctx, "evaluate alerts", alertsAtOnce, r.claimAlerts) })
+	r.work.Go(func() { r.repeat(ctx, "send notices of alerts", noticesAtOnce, r.claimNotices) })
 }
 
 // Stop cancels what runs, which whoever comes next will do again, and waits until it has ended.
@@ -120,16 +120,39 @@ func (r *Runner) Stop() {
 	r.hooks.close()
 }
 
-// repeat calls f until ctx ends: again at once if it had something to do, else after Poll.
-func (r *Runner) repeat(ctx context.Context, doing string, f func(context.Context) (busy bool, err error)) {
-	tick := time.NewTicker(r.options.Poll)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		busy, err := f(ctx)
+// task is the work on what was claimed: an alert to evaluate, or a notice to send.
+type task func(context.Context) error
+
+// repeat works on what claim finds until ctx ends, on at most atOnce at the same time. Who takes long, such as a receiver that does
+// not answer, has one of these places, and the others go on. It looks again at once if there was something, else after Poll.
+func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim func(ctx context.Context, limit int) ([]task, error)) {
+	places := make(chan struct{}, atOnce)
+	var work sync.WaitGroup
+	defer work.Wait()
+	warn := func(err error) {
 		if err != nil && ctx.Err() == nil {
 			r.options.Logger.Warn(doing, zap.Error(err))
 		}
-		if busy && err == nil {
+	}
+	tick := time.NewTicker(r.options.Poll)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case places <- struct{}{}: // one is free
+			<-places
+		}
+		tasks, err := claim(ctx, atOnce-len(places))
+		warn(err)
+		for _, t := range tasks {
+			places <- struct{}{}
+			work.Go(func() {
+				defer func() { <-places }()
+				warn(t(ctx)) // it leaves its claim, which ends by itself
+			})
+		}
+		if len(tasks) > 0 {
 			continue
 		}
 		select {
@@ -139,24 +162,13 @@ func (r *Runner) repeat(ctx context.Context, doing string, f func(context.Contex
 	}
 }
 
-// Evaluate evaluates some of the alerts that are due, and reports whether there were any.
-func (r *Runner) Evaluate(ctx context.Context) (busy bool, err error) {
-	claims, err := r.store.ClaimAlerts(ctx, alertsAtOnce, alertLease)
-	if err != nil {
-		return false, err
-	}
-	errs := make([]error, len(claims))
-	var work sync.WaitGroup
+// claimAlerts claims at most limit of the alerts that are due, and returns their evaluations.
+func (r *Runner) claimAlerts(ctx context.Context, limit int) (tasks []task, err error) {
+	claims, err := r.store.ClaimAlerts(ctx, limit, alertLease)
 	for i := range claims {
-		work.Go(func() { errs[i] = r.evaluate(ctx, &claims[i]) })
+		tasks = append(tasks, func(ctx context.Context) error { return r.evaluate(ctx, &claims[i]) })
 	}
-	work.Wait()
-	for _, e := range errs {
-		if e != nil {
-			err = e // each leaves its claim, which ends by itself
-		}
-	}
-	return len(claims) > 0, err
+	return tasks, err
 }
 
 // evaluate measures an alert and stores what comes of it. A store that is busy is no reason to say that there is no data: then the

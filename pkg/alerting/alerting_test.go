@@ -129,13 +129,24 @@ func (w *world) alert(change func(*alert.Alert)) alert.Alert {
 // run evaluates and sends until nothing is left to do now.
 func (w *world) run() {
 	w.Helper()
-	for _, f := range []func(context.Context) (bool, error){w.r.Evaluate, w.r.Send} {
-		for busy := true; busy; {
-			var err error
-			if busy, err = f(w.Context()); err != nil {
+	w.all(w.r.claimAlerts)
+	w.all(w.r.claimNotices)
+}
+
+// all works on what claim finds until it finds nothing.
+func (w *world) all(claim func(context.Context, int) ([]task, error)) {
+	w.Helper()
+	for busy := true; busy; {
+		tasks, err := claim(w.Context(), 10)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, t := range tasks {
+			if err := t(w.Context()); err != nil {
 				w.Fatal(err)
 			}
 		}
+		busy = len(tasks) > 0
 	}
 }
 
@@ -319,12 +330,7 @@ func TestSentAgain(t *testing.T) {
 	w := newWorld(t)
 	a := w.alert(nil)
 	w.put(time.Minute, 500)
-	for busy := true; busy; {
-		var err error
-		if busy, err = w.r.Evaluate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
+	w.all(w.r.claimAlerts)
 	claims, err := w.s.ClaimNotices(t.Context(), 1, noticeLease)
 	if err != nil || len(claims) != 1 {
 		t.Fatal(claims, err)
@@ -535,6 +541,39 @@ func TestSlackBody(t *testing.T) {
 	}
 	if strings.Contains(body.Text, "<!channel>") || strings.Contains(body.Text, "<http://x") || !strings.Contains(body.Text, "<https://s/#/alerts?id=1|Open the alert>") {
 		t.Errorf("%s", body.Text)
+	}
+}
+
+// TestDeadReceiver has a receiver that does not answer: notices that come after its own are sent while it is waited for.
+func TestDeadReceiver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asked, over := make(chan struct{}, 1), make(chan struct{})
+	dead := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-over
+	}))
+	t.Cleanup(func() {
+		close(over)
+		dead.Close()
+	})
+	w.put(time.Minute, 500)
+	slow := w.alert(func(a *alert.Alert) {
+		a.To = []alert.Channel{{ID: "dead", Type: alert.Slack, URL: []byte(dead.URL)}}
+	})
+	r := w.runner(Options{Poll: 5 * time.Millisecond})
+	r.Start()
+	defer r.Stop()
+	select {
+	case <-asked:
+	case <-t.Context().Done():
+	}
+	w.alert(nil)
+	for len(w.hook.taken()) == 0 && t.Context().Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if diff := cmp.Diff([]string{"firing waiting 1"}, w.notices(slow.ID)); diff != "" {
+		t.Errorf("the notice to the dead one when the other was sent (-want +got):\n%s", diff)
 	}
 }
 

@@ -24,27 +24,23 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// Send sends some of the notices that are due, and reports whether there were any.
-func (r *Runner) Send(ctx context.Context) (busy bool, err error) {
-	claims, err := r.store.ClaimNotices(ctx, noticesAtOnce, noticeLease)
-	if err != nil {
-		return false, err
-	}
-	var work sync.WaitGroup
-	errs := make([]error, len(claims))
+// claimNotices claims at most limit of the notices that are due, and returns what sends them.
+func (r *Runner) claimNotices(ctx context.Context, limit int) (tasks []task, err error) {
+	claims, err := r.store.ClaimNotices(ctx, limit, noticeLease)
 	for i := range claims {
-		work.Go(func() {
-			c := &claims[i]
-			outcome := r.deliver(ctx, c.Project, &c.Notice, nil)
-			if ctx.Err() != nil {
-				return // it is sent again after its claim
-			}
-			c.Notice.Tried(outcome, r.options.Now().UnixMilli())
-			errs[i] = r.store.FinishNotice(ctx, c.Project, c.Notice)
-		})
+		tasks = append(tasks, func(ctx context.Context) error { return r.send(ctx, &claims[i]) })
 	}
-	work.Wait()
-	return len(claims) > 0, errors.Join(errs...)
+	return tasks, err
+}
+
+// send makes one attempt to send a notice, and stores what became of it.
+func (r *Runner) send(ctx context.Context, c *alert.NoticeClaim) error {
+	outcome := r.deliver(ctx, c.Project, &c.Notice, nil)
+	if ctx.Err() != nil {
+		return nil // it is sent again after its claim
+	}
+	c.Notice.Tried(outcome, r.options.Now().UnixMilli())
+	return r.store.FinishNotice(ctx, c.Project, c.Notice)
 }
 
 // Test measures an alert now and sends a notice of it to each of its channels, once, whatever its state is.
