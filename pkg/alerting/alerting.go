@@ -33,6 +33,8 @@ type Store interface {
 	ClaimAlerts(ctx context.Context, limit int, lease time.Duration) ([]alert.Claim, error)
 	// FinishAlert stores what a claimed alert has come to; done is false if the claim holds no longer.
 	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
+	// PutOffAlert has a claim end after a pause from now, without a result.
+	PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error
 	// ClaimNotices takes notices that are due, and counts the attempt.
 	ClaimNotices(ctx context.Context, limit int, lease time.Duration) ([]alert.NoticeClaim, error)
 	// FinishNotice stores what became of a claimed notice.
@@ -75,6 +77,8 @@ const (
 	noticesAtOnce = 16
 	noticeLease   = 2 * time.Minute
 	sendTimeout   = 15 * time.Second
+	busyPause     = 10 * time.Second // after it could not be measured, before it is tried again
+	giveBackTime  = 5 * time.Second  // how long it may take to give a claim back, also while the runner stops
 )
 
 // Runner runs alerts from Start to Stop.
@@ -172,11 +176,26 @@ func (r *Runner) claimAlerts(ctx context.Context, limit int) (tasks []task, err 
 }
 
 // evaluate measures an alert and stores what comes of it. A store that is busy is no reason to say that there is no data: then the
-// claim is left to run out, and the alert is evaluated after that.
+// alert is evaluated in a moment, and by another server at once if this one stops.
 func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
+	err := r.conclude(ctx, c)
+	if err == nil {
+		return nil
+	}
+	pause := busyPause
+	if ctx.Err() != nil {
+		pause = 0
+	}
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
+	return errors.Join(fmt.Errorf("alert %s: %w", c.Alert.ID, err), r.store.PutOffAlert(back, c, pause))
+}
+
+// conclude measures an alert and stores what comes of it.
+func (r *Runner) conclude(ctx context.Context, c *alert.Claim) error {
 	reading, measures, err := r.measure(ctx, c.Project, &c.Alert, c.At)
 	if err != nil {
-		return fmt.Errorf("alert %s: %w", c.Alert.ID, err)
+		return err
 	}
 	status := c.Alert.Status
 	from := status.State
@@ -191,7 +210,7 @@ func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
 	}
 	notices, err := r.notices(ctx, c.Project, &c.Alert, &reading, tell, measures)
 	if err != nil {
-		return fmt.Errorf("alert %s: %w", c.Alert.ID, err)
+		return err
 	}
 	done, err := r.store.FinishAlert(ctx, c, status, change, notices)
 	if err == nil && done {

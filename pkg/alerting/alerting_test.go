@@ -21,8 +21,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/alert"
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	definition "github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -180,7 +182,8 @@ type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []notice
-	answer int // the status it answers with
+	answer int                 // the status it answers with
+	busy   func(*http.Request) // what it does before, if it is set
 }
 
 type notice struct {
@@ -192,6 +195,9 @@ func newReceiver(t *testing.T) *receiver {
 	r := &receiver{answer: http.StatusNoContent}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
+		if r.busy != nil {
+			r.busy(req)
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.got = append(r.got, notice{req.Header, string(body)})
@@ -574,6 +580,82 @@ func TestDeadReceiver(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"firing waiting 1"}, w.notices(slow.ID)); diff != "" {
 		t.Errorf("the notice to the dead one when the other was sent (-want +got):\n%s", diff)
+	}
+}
+
+// refusing is a store in which charts are answered by an error, as long as there is one.
+type refusing struct {
+	*store.Store
+	err func() error
+}
+
+func (r *refusing) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return r.Store.Chart(ctx, projectID, c)
+}
+
+// TestBusyStore has a store that has no place for the alert's chart at first: it is evaluated in a moment, and not when the claim ends.
+func TestBusyStore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(nil)
+	w.put(time.Minute, 500)
+	w.r.store = &refusing{w.s, func() error { return fault.New(fault.Limited, "too many wait") }}
+	tasks, err := w.r.claimAlerts(t.Context(), 10)
+	if err != nil || len(tasks) != 1 || tasks[0](t.Context()) == nil {
+		t.Fatalf("%d alerts, %v", len(tasks), err)
+	}
+	w.r.store = w.s
+	w.run()
+	if s := w.status(a.ID); s.State != "" {
+		t.Errorf("at once: %+v", s)
+	}
+	w.move(busyPause)
+	w.run()
+	if s := w.status(a.ID); s.State != alert.Firing {
+		t.Errorf("in a moment: %+v", s)
+	}
+}
+
+// TestStopGivesBack stops a runner that evaluates an alert, and one that sends its notice: the next one goes on at once.
+func TestStopGivesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := w.alert(nil)
+	w.put(time.Minute, 500)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.r.store = &refusing{w.s, func() error {
+		cancel()
+		return ctx.Err()
+	}}
+	stop := func(claim func(context.Context, int) ([]task, error)) {
+		t.Helper()
+		tasks, err := claim(ctx, 10)
+		if err != nil || len(tasks) != 1 {
+			t.Fatalf("%d tasks, %v", len(tasks), err)
+		}
+		_ = tasks[0](ctx)
+	}
+	stop(w.r.claimAlerts)
+	w.r = w.runner(Options{})
+	w.all(w.r.claimAlerts)
+	if s := w.status(a.ID); s.State != alert.Firing {
+		t.Errorf("%+v", s)
+	}
+
+	ctx, cancel = context.WithCancel(t.Context())
+	w.hook.busy = func(req *http.Request) {
+		cancel()
+		<-req.Context().Done()
+	}
+	stop(w.r.claimNotices)
+	w.hook.busy = nil
+	w.r = w.runner(Options{})
+	w.run()
+	if diff := cmp.Diff([]string{"firing sent 2"}, w.notices(a.ID)); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
 	}
 }
 

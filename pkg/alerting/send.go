@@ -36,10 +36,14 @@ func (r *Runner) claimNotices(ctx context.Context, limit int) (tasks []task, err
 // send makes one attempt to send a notice, and stores what became of it.
 func (r *Runner) send(ctx context.Context, c *alert.NoticeClaim) error {
 	outcome := r.deliver(ctx, c.Project, &c.Notice, nil)
-	if ctx.Err() != nil {
-		return nil // it is sent again after its claim
+	now := r.options.Now().UnixMilli()
+	if ctx.Err() != nil && outcome.Error != "" { // the runner stops: whoever comes next sends it
+		c.Notice.Due = now
+	} else {
+		c.Notice.Tried(outcome, now)
 	}
-	c.Notice.Tried(outcome, r.options.Now().UnixMilli())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)
+	defer cancel()
 	return r.store.FinishNotice(ctx, c.Project, c.Notice)
 }
 

@@ -166,7 +166,7 @@ var otherMethods = map[string][]string{
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Seal", "Retain", "Pack", "Spend",
-		"ClaimAlerts", "FinishAlert", "ClaimNotices", "FinishNotice", "RecordNotices",
+		"ClaimAlerts", "FinishAlert", "PutOffAlert", "ClaimNotices", "FinishNotice", "RecordNotices",
 	},
 	"writes": {
 		"Put", "PutAbout", "RebuildIndex", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",

@@ -69,6 +69,8 @@ type AlertStore interface {
 	// FinishAlert stores what the evaluation of a claimed alert has made of its status, the change of its state, if there was one,
 	// and the notices that follow. done is false, and nothing is stored, if the claim holds no longer, or the alert was changed.
 	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
+	// PutOffAlert has a claim that holds end after a pause from now, without a result.
+	PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error
 	// ClaimNotices takes at most limit notices of all projects that wait and are due, and counts the attempt.
 	ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error)
 	// FinishNotice stores what became of a claimed notice; nothing if another server has taken it over since.

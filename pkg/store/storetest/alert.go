@@ -16,6 +16,7 @@ var alertTests = []test{
 	{"Alert/due, claimed, finished once", alertClaims},
 	{"Alert/measured at the time of its change, then on its grid", alertFirst},
 	{"Alert/a claim that is lost changes nothing", alertClaimLost},
+	{"Alert/put off", alertPutOff},
 	{"Alert/one of several servers evaluates it", alertServers},
 	{"Alert/switched off while it fires", alertSwitchedOff},
 	{"Alert/notices are tried again and come to an end", alertNotices},
@@ -267,6 +268,24 @@ func alertClaimLost(e *env) {
 	claim = e.claimAlerts(1)[0]
 	e.ok(e.s.DeleteAlert(e.ctx, e.project, a.ID))
 	e.equal("deleted meanwhile", false, e.measured(e.s, claim, 0))
+}
+
+// alertPutOff has a claim that ends before its lease.
+func alertPutOff(e *env) {
+	clock := e.clocked()
+	a := e.saveAlert(newAlert("slow"))
+	c := e.claimAlerts(1)[0]
+	e.ok(e.s.PutOffAlert(e.ctx, &c, 10*time.Second))
+	clock.move(9 * time.Second)
+	e.equal("too early", 0, len(e.claimAlerts(1)))
+	clock.move(time.Second)
+	next := e.claimAlerts(1)
+	e.equal("due again", []int64{c.At}, []int64{next[0].At})
+	e.ok(e.s.PutOffAlert(e.ctx, &c, 0)) // a claim that was lost ends no other
+	e.equal("somebody has it", 0, len(e.claimAlerts(1)))
+	e.equal("the first one is late", false, e.measured(e.s, c, 5))
+	e.equal("the other is not", true, e.measured(e.s, next[0], 5))
+	e.equal("state", alert.Firing, e.alert(a.ID).Status.State)
 }
 
 func alertServers(e *env) {

@@ -84,6 +84,15 @@ func (s *Store) FinishAlert(ctx context.Context, c *alert.Claim, status alert.St
 	return done && err == nil, err
 }
 
+// PutOffAlert has a claim that holds end after a pause from now, without a result: the alert is due then as it was.
+func (s *Store) PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error {
+	return s.ChangeDocs(ctx, 0, "put off an alert", func(ctx context.Context, tx *events.Commit) error {
+		_, err := tx.Exec(ctx, `UPDATE alert SET lease_ms = $4 WHERE project_id = $1 AND id = $2 AND lease_ms = $3`,
+			c.Project, c.Alert.ID, c.Lease, s.options.Now().Add(pause).UnixMilli())
+		return err
+	})
+}
+
 // noteAlert adds to the history and to the notices of an alert, and deletes what is beyond their bounds.
 func (s *Store) noteAlert(ctx context.Context, tx *events.Commit, project int64, id string, change *alert.Change, notices []alert.Notice) error {
 	now := s.options.Now()
