@@ -98,9 +98,12 @@ const (
 	maxAge      = 4 * time.Hour
 )
 
-// Pause returns how long the next attempt waits after a number of them: 10 seconds, twice as long each time, at most an hour.
+// MaxPause is how long the next attempt waits at most.
+const MaxPause = time.Hour
+
+// Pause returns how long the next attempt waits after a number of them: 10 seconds, twice as long each time, at most MaxPause.
 func Pause(attempts int) time.Duration {
-	return min(10*time.Second<<min(max(attempts-1, 0), 20), time.Hour)
+	return min(10*time.Second<<min(max(attempts-1, 0), 20), MaxPause)
 }
 
 // Outcome is what became of an attempt to send a notice.

@@ -462,7 +462,7 @@ func alertClockAhead(e *env) {
 	a := e.saveAlert(newAlert("slow"))
 	taken := e.saveAlert(newAlert("taken"))
 	clock.move(72 * time.Hour)
-	e.equal("finished", true, e.measured(e.s, e.claimAlerts(1)[0], 0))
+	e.equal("finished", true, e.measured(e.s, e.claimAlerts(1)[0], 5))
 	e.equal("taken by a server that ends here", taken.ID, e.claimAlerts(1)[0].Alert.ID)
 	clock.move(-72 * time.Hour)
 	var ids []string
@@ -471,9 +471,20 @@ func alertClockAhead(e *env) {
 		if c.At > clock.Now().UnixMilli() {
 			e.Errorf("%s is evaluated for a time that has not come", c.Alert.Name)
 		}
-		e.equal("finished", true, e.measured(e.s, c, 0))
+		e.equal("finished", true, e.measured(e.s, c, 5))
 	}
 	e.equal("evaluated now", 2, len(ids))
+	sent := func() (list []string) {
+		e.Helper()
+		claims, err := e.s.ClaimNotices(e.ctx, 10, time.Minute)
+		e.ok(err)
+		for _, c := range claims {
+			list = append(list, c.Notice.Kind)
+		}
+		return list
+	}
+	e.equal("and what was to be told", []string{alert.KindFiring, alert.KindFiring}, sent())
+	e.equal("somebody sends them", 0, len(sent()))
 	if due := e.alert(a.ID).Next; due > clock.Now().Add(time.Minute).UnixMilli() {
 		e.Errorf("due again at %s", time.UnixMilli(due))
 	}

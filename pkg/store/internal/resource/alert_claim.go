@@ -179,6 +179,13 @@ func (s *Store) RecordNotices(ctx context.Context, projectID int64, id string, n
 	})
 }
 
+// noticeDue is the condition that a notice waits and is due at time $1. What is later than $2 was written while a server's clock was ahead, as
+// in alertDue.
+const noticeDue = `state = 0 AND (due_ms <= $1 OR due_ms > $2)`
+
+// latestNotice returns what no time at which a notice is due is later than, in Unix milliseconds as now is.
+func latestNotice(now int64) int64 { return now + 2*alert.MaxPause.Milliseconds() }
+
 // noticeTurn is how long a notice waits, at most, before it is looked at again whether those before it have come to an end.
 const noticeTurn = 10 * time.Second
 
@@ -187,7 +194,7 @@ const noticeTurn = 10 * time.Second
 // would read that an alert fires after they have read that it is over.
 func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error) {
 	now := s.options.Now().UnixMilli()
-	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE state = 0 AND due_ms <= $1 LIMIT 1`, now); err != nil || !some {
+	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE `+noticeDue+` LIMIT 1`, now, latestNotice(now)); err != nil || !some {
 		return nil, sqldb.WrapError(s.db, err, "look for notices")
 	}
 	err = s.ChangeDocs(ctx, 0, "claim notices", func(ctx context.Context, tx *events.Commit) error {
@@ -195,8 +202,8 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 		var found []alert.NoticeClaim
 		err := sqldb.Each(ctx, tx, `SELECT `+noticeColumns+`
 			FROM alert_notice
-			WHERE state = 0 AND due_ms <= $1
-			ORDER BY due_ms, id LIMIT $2`+tx.SkipLocked(), []any{now, limit}, func(scan func(...any) error) error {
+			WHERE `+noticeDue+`
+			ORDER BY due_ms, id LIMIT $3`+tx.SkipLocked(), []any{now, latestNotice(now), limit}, func(scan func(...any) error) error {
 			project, n, err := scanNotice(scan)
 			found = append(found, alert.NoticeClaim{Project: project, Notice: n})
 			return err
