@@ -19,6 +19,7 @@ var alertTests = []test{
 	{"Alert/put off", alertPutOff},
 	{"Alert/one of several servers evaluates it", alertServers},
 	{"Alert/switched off while it fires", alertSwitchedOff},
+	{"Alert/channels that it is given while it fires", alertNewChannels},
 	{"Alert/notices are tried again and come to an end", alertNotices},
 	{"Alert/notices reach a channel in their order", alertNoticeOrder},
 	{"Alert/evaluated after a clock was ahead", alertClockAhead},
@@ -370,6 +371,51 @@ func alertSwitchedOff(e *env) {
 	_, err = e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.Enabled = true; return nil })
 	e.ok(err)
 	e.equal("due again at once", 1, len(e.claimAlerts(1)))
+}
+
+// alertNewChannels has an alert that fires while it has no channel, is given one, then another instead, and one more.
+func alertNewChannels(e *env) {
+	clock := e.clocked()
+	channel := func(id string) alert.Channel {
+		return alert.Channel{ID: id, Type: alert.Email, Mail: []string{"ann@example.com"}}
+	}
+	daily := newAlert("slow")
+	daily.To, daily.Every = nil, 24*60
+	a := e.saveAlert(daily)
+	set := func(list ...alert.Channel) {
+		e.Helper()
+		_, err := e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.To = list; return nil })
+		e.ok(err)
+	}
+	told := func() (list []string) {
+		e.Helper()
+		for _, c := range e.claimAlerts(1) {
+			r := alert.Reading{At: c.At, Value: pointer(5.0), Events: 10}
+			status := c.Alert.Status
+			var notices []alert.Notice
+			if _, tell := status.Step(&c.Alert, &r); tell.Kind != "" {
+				for i := range c.Alert.To {
+					notices = append(notices, alert.NewNotice(&c.Alert, &c.Alert.To[i], &r, tell, alert.Measures{}))
+					list = append(list, tell.Kind+" to "+c.Alert.To[i].ID)
+				}
+			}
+			_, err := e.s.FinishAlert(e.ctx, &c, status, nil, notices)
+			e.ok(err)
+		}
+		return list
+	}
+	e.equal("nobody to tell", []string(nil), told())
+	incident := e.alert(a.ID).Status.Incident
+	clock.move(time.Minute)
+	set(channel("c1"))
+	e.equal("its first channel", []string{"firing to c1"}, told())
+	clock.move(time.Minute)
+	set(channel("c2"))
+	e.equal("another one instead", []string{"firing to c2"}, told())
+	clock.move(time.Minute)
+	set(channel("c2"), channel("c3"))
+	e.equal("one more", []string(nil), told())
+	e.equal("the incident", incident, e.alert(a.ID).Status.Incident)
 }
 
 func alertNotices(e *env) {

@@ -95,7 +95,7 @@ func (s *Store) Alert(ctx context.Context, projectID int64, id string) (alert.Al
 // ChangeAlert hands an alert to change, and stores what change made of it. Errors of change are the answer, and nothing is stored.
 // change may run more than once, each time with what is stored then. An alert whose question is another one now is due at once, and
 // what was out of bounds before does not count for the time that it waits; one that is switched off has no state any more, and an
-// incident that was told is over.
+// incident that was told is over. One all of whose channels are new is due at once, too, and tells them of the incident that there is.
 func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error) {
 	err = s.ChangeDocs(ctx, 0, "update alert", func(ctx context.Context, tx *events.Commit) error {
 		d, err := alerts.getForUpdate(ctx, tx, projectID, id)
@@ -117,6 +117,9 @@ func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, cha
 		now := s.options.Now()
 		if !a.SameQuestion(&before) {
 			a.Next, lease, a.Status.BreachSince = firstDue(&a, now), 0, 0
+		}
+		if a.Status.Told && a.Enabled && a.HasOnlyNewChannels(&before) {
+			a.Status.Told, a.Next, lease = false, firstDue(&a, now), 0
 		}
 		var stop *alert.Change
 		var told []alert.Notice
