@@ -82,7 +82,11 @@ func (s *Server) savedAlert(c *call, a *alert.Alert) error {
 	var b rawjson.Builder
 	b.Bool("success", true)
 	b.Raw("data", wire.AppendAlert(nil, a))
-	if list := s.alertWarnings(c, a); len(list) > 0 {
+	list := s.alertWarnings(c, a)
+	if text := wire.WindowWarning(a); text != "" {
+		list = append(list, text)
+	}
+	if len(list) > 0 {
 		b.Raw("warnings", rawjson.AppendStrings(nil, list))
 	}
 	return c.json(&b)

@@ -229,6 +229,16 @@ func AlertWarnings(path string, known []string) []string {
 	return []string{text}
 }
 
+// WindowWarning returns why an alert on how long events last can never fire, for people; "" if it can. An event is stored once it has ended, so
+// that none which has begun in a window lasted longer than that.
+func WindowWarning(a *alert.Alert) string {
+	lasts := a.ChartID == "" && metricField(a.Metric) == "duration" && !slices.Contains([]string{"count", "sum"}, a.Func)
+	if window := float64(a.Window * 60_000); !lasts || a.Compare != alert.Value || a.Op != alert.Above || a.Threshold < window {
+		return ""
+	}
+	return "it can never fire: an event is stored once it has ended, so none that began within the window lasted longer than that; take a longer window"
+}
+
 // AppendAlert appends an alert as answers show it. Addresses of webhooks are shown by their hosts, secrets not at all.
 func AppendAlert(dst []byte, a *alert.Alert) []byte {
 	b := itemOf(a.ID, V1)
