@@ -67,6 +67,14 @@ func NewNotice(a *Alert, c *Channel, r *Reading, tell Told, m Measures) Notice {
 	}
 }
 
+// Receiver names who takes a notice: a host, or the server for all e-mail.
+func (n *Notice) Receiver() string {
+	if n.Type == Email {
+		return Email
+	}
+	return n.Host
+}
+
 // Where says for people where a channel leads.
 func (c *Channel) Where() string {
 	if c.Type == Email {

@@ -170,6 +170,13 @@ type Claim struct {
 	Lease   int64 // by which the store knows the claim
 }
 
+// Places are those for notices that are sent at the same time: how many are free, and of them for one receiver (Notice.Receiver), to which
+// Busy are on their way. So that a receiver which does not answer leaves places for the others.
+type Places struct {
+	Free, Each int
+	Busy       map[string]int
+}
+
 // NoticeClaim is a notice that one server is to send. Attempts counts the one to come.
 type NoticeClaim struct {
 	Project int64

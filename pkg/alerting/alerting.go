@@ -35,8 +35,8 @@ type Store interface {
 	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
 	// PutOffAlert has a claim end after a pause from now, without a result.
 	PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error
-	// ClaimNotices takes notices that are due, and counts the attempt.
-	ClaimNotices(ctx context.Context, limit int, lease time.Duration) ([]alert.NoticeClaim, error)
+	// ClaimNotices takes notices that are due and for which there is a place, and counts the attempt.
+	ClaimNotices(ctx context.Context, places alert.Places, lease time.Duration) ([]alert.NoticeClaim, error)
 	// FinishNotice stores what became of a claimed notice.
 	FinishNotice(ctx context.Context, projectID int64, n alert.Notice) error
 	// RecordNotices stores notices that were sent already, and sets their ids.
@@ -75,6 +75,7 @@ const (
 	alertsAtOnce  = 4
 	alertLease    = 5 * time.Minute // more than two charts take
 	noticesAtOnce = 16
+	noticesToOne  = noticesAtOnce / 4 // to one receiver, which may not answer
 	noticeLease   = 2 * time.Minute
 	sendTimeout   = 15 * time.Second
 	busyPause     = 10 * time.Second // after it could not be measured, before it is tried again
@@ -90,6 +91,9 @@ type Runner struct {
 
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+
+	mu   sync.Mutex
+	busy map[string]int // how many notices are on their way, by receiver
 }
 
 // New returns a runner. It does nothing by itself before Start; Test works before it, too.
@@ -104,7 +108,7 @@ func New(store Store, o Options) (*Runner, error) {
 		o.Poll = 2 * time.Second
 	}
 	t, err := newTelemetry(o.Meter)
-	return &Runner{options: o, store: store, hooks: newHooks(o.Allowed), telemetry: t}, err
+	return &Runner{options: o, store: store, hooks: newHooks(o.Allowed), telemetry: t, busy: map[string]int{}}, err
 }
 
 // Start begins to evaluate alerts and to send notices.
@@ -128,9 +132,9 @@ func (r *Runner) Stop() {
 type task func(context.Context) error
 
 // repeat works on what claim finds until ctx ends, on at most atOnce at the same time. Who takes long, such as a receiver that does
-// not answer, has one of these places, and the others go on. It looks again at once if there was something, else after Poll.
+// not answer, has one of these places, and the others go on. It looks again at once if there was something or has come to an end, else after Poll.
 func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim func(ctx context.Context, limit int) ([]task, error)) {
-	places := make(chan struct{}, atOnce)
+	places, ended := make(chan struct{}, atOnce), make(chan struct{}, 1)
 	var work sync.WaitGroup
 	defer work.Wait()
 	warn := func(err error) {
@@ -152,8 +156,12 @@ func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim fun
 		for _, t := range tasks {
 			places <- struct{}{}
 			work.Go(func() {
-				defer func() { <-places }()
 				warn(t(ctx)) // it leaves its claim, which ends by itself
+				<-places
+				select {
+				case ended <- struct{}{}:
+				default:
+				}
 			})
 		}
 		if len(tasks) > 0 {
@@ -161,6 +169,7 @@ func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim fun
 		}
 		select {
 		case <-ctx.Done():
+		case <-ended: // there may be one that had no place
 		case <-tick.C:
 		}
 	}

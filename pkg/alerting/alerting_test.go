@@ -337,7 +337,7 @@ func TestSentAgain(t *testing.T) {
 	a := w.alert(nil)
 	w.put(time.Minute, 500)
 	w.all(w.r.claimAlerts)
-	claims, err := w.s.ClaimNotices(t.Context(), 1, noticeLease)
+	claims, err := w.s.ClaimNotices(t.Context(), alert.Places{Free: 1, Each: 1}, noticeLease)
 	if err != nil || len(claims) != 1 {
 		t.Fatal(claims, err)
 	}
@@ -554,7 +554,7 @@ func TestSlackBody(t *testing.T) {
 func TestDeadReceiver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	asked, over := make(chan struct{}, 1), make(chan struct{})
+	asked, over := make(chan struct{}, noticesAtOnce), make(chan struct{})
 	dead := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		asked <- struct{}{}
 		<-over
@@ -564,22 +564,33 @@ func TestDeadReceiver(t *testing.T) {
 		dead.Close()
 	})
 	w.put(time.Minute, 500)
-	slow := w.alert(func(a *alert.Alert) {
-		a.To = []alert.Channel{{ID: "dead", Type: alert.Slack, URL: []byte(dead.URL)}}
-	})
+	var slow []alert.Alert
+	for range 2 * noticesAtOnce { // more than there are places
+		slow = append(slow, w.alert(func(a *alert.Alert) {
+			a.To = []alert.Channel{{ID: "dead", Type: alert.Slack, Host: "http://dead/…", URL: []byte(dead.URL)}}
+		}))
+	}
+	w.all(w.r.claimAlerts)
 	r := w.runner(Options{Poll: 5 * time.Millisecond})
 	r.Start()
 	defer r.Stop()
-	select {
-	case <-asked:
-	case <-t.Context().Done():
+	for range noticesToOne {
+		select {
+		case <-asked:
+		case <-t.Context().Done():
+		}
 	}
 	w.alert(nil)
 	for len(w.hook.taken()) == 0 && t.Context().Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
-	if diff := cmp.Diff([]string{"firing waiting 1"}, w.notices(slow.ID)); diff != "" {
-		t.Errorf("the notice to the dead one when the other was sent (-want +got):\n%s", diff)
+	got := map[string]int{}
+	for _, a := range slow {
+		got[strings.Join(w.notices(a.ID), ", ")]++
+	}
+	want := map[string]int{"firing waiting 1": noticesToOne, "firing waiting 0": len(slow) - noticesToOne}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the notices to the dead one when the other was sent (-want +got):\n%s", diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -24,13 +25,31 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// claimNotices claims at most limit of the notices that are due, and returns what sends them.
+// claimNotices claims at most limit of the notices that are due, few of one receiver, and returns what sends them.
 func (r *Runner) claimNotices(ctx context.Context, limit int) (tasks []task, err error) {
-	claims, err := r.store.ClaimNotices(ctx, limit, noticeLease)
+	r.mu.Lock()
+	busy := maps.Clone(r.busy)
+	r.mu.Unlock()
+	claims, err := r.store.ClaimNotices(ctx, alert.Places{Free: limit, Each: noticesToOne, Busy: busy}, noticeLease)
 	for i := range claims {
-		tasks = append(tasks, func(ctx context.Context) error { return r.send(ctx, &claims[i]) })
+		c := &claims[i]
+		r.count(c, 1)
+		tasks = append(tasks, func(ctx context.Context) error {
+			defer r.count(c, -1)
+			return r.send(ctx, c)
+		})
 	}
 	return tasks, err
+}
+
+// count adds to the notices that are on their way to a receiver.
+func (r *Runner) count(c *alert.NoticeClaim, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	to := c.Notice.Receiver()
+	if r.busy[to] += n; r.busy[to] == 0 {
+		delete(r.busy, to)
+	}
 }
 
 // send makes one attempt to send a notice, and stores what became of it.

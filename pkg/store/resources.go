@@ -71,8 +71,8 @@ type AlertStore interface {
 	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
 	// PutOffAlert has a claim that holds end after a pause from now, without a result.
 	PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error
-	// ClaimNotices takes at most limit notices of all projects that wait and are due, and counts the attempt.
-	ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error)
+	// ClaimNotices takes notices of all projects that wait and are due, as many as there are places for, and counts the attempt.
+	ClaimNotices(ctx context.Context, places alert.Places, lease time.Duration) (list []alert.NoticeClaim, err error)
 	// FinishNotice stores what became of a claimed notice; nothing if another server has taken it over since.
 	FinishNotice(ctx context.Context, projectID int64, n alert.Notice) error
 	// RecordNotices stores notices that were sent already, and sets their ids. fault.NotFound if the alert is gone.

@@ -22,6 +22,7 @@ var alertTests = []test{
 	{"Alert/channels that it is given while it fires", alertNewChannels},
 	{"Alert/notices are tried again and come to an end", alertNotices},
 	{"Alert/notices reach a channel in their order", alertNoticeOrder},
+	{"Alert/few notices at a time to one receiver", alertNoticePlaces},
 	{"Alert/evaluated after a clock was ahead", alertClockAhead},
 	{"Alert/history and notices have bounds", alertBounds},
 	{"Alert/gone with its project", alertProjectDeleted},
@@ -322,7 +323,7 @@ func alertServers(e *env) {
 				}
 			}
 			for {
-				list, err := s.ClaimNotices(e.ctx, 3, time.Minute)
+				list, err := s.ClaimNotices(e.ctx, alert.Places{Free: 3, Each: 3}, time.Minute)
 				if err != nil {
 					e.Error(err)
 					return
@@ -423,7 +424,7 @@ func alertNotices(e *env) {
 	a := e.saveAlert(newAlert("slow"))
 	e.equal("fires", true, e.measured(e.s, e.claimAlerts(1)[0], 5))
 	claim := func() []alert.NoticeClaim {
-		list, err := e.s.ClaimNotices(e.ctx, 10, time.Minute)
+		list, err := e.s.ClaimNotices(e.ctx, alert.Places{Free: 10, Each: 10}, time.Minute)
 		e.ok(err)
 		return list
 	}
@@ -469,7 +470,7 @@ func alertNoticeOrder(e *env) {
 	a = e.saveAlert(a)
 	claim := func() (list []alert.NoticeClaim, texts []string) {
 		e.Helper()
-		list, err := e.s.ClaimNotices(e.ctx, 10, time.Minute)
+		list, err := e.s.ClaimNotices(e.ctx, alert.Places{Free: 10, Each: 10}, time.Minute)
 		e.ok(err)
 		for _, c := range list {
 			texts = append(texts, c.Notice.Kind+" to "+c.Notice.ChannelID)
@@ -502,6 +503,36 @@ func alertNoticeOrder(e *env) {
 	e.equal("then", []string{"resolved to c1"}, texts)
 }
 
+// alertNoticePlaces has many notices for one receiver before that for another.
+func alertNoticePlaces(e *env) {
+	clock := e.clocked()
+	for i := range 6 {
+		a := newAlert(fmt.Sprint(i))
+		a.To = []alert.Channel{{ID: "c", Type: alert.Slack, Host: "https://a/…", URL: []byte("sealed")}}
+		if i == 5 {
+			a.To[0].Host = "https://b/…"
+		}
+		e.saveAlert(a)
+		clock.move(time.Millisecond)
+		e.equal("fires", true, e.measured(e.s, e.claimAlerts(1)[0], 5))
+	}
+	claim := func(p alert.Places) (list []string) {
+		e.Helper()
+		claims, err := e.s.ClaimNotices(e.ctx, p, time.Minute)
+		e.ok(err)
+		for _, c := range claims {
+			list = append(list, c.Notice.Name+" to "+c.Notice.Receiver())
+		}
+		return list
+	}
+	const a, b = "https://a/…", "https://b/…"
+	e.equal("two of the one, and the other", []string{"0 to " + a, "1 to " + a, "5 to " + b}, claim(alert.Places{Free: 10, Each: 2}))
+	e.equal("no place for it", []string(nil), claim(alert.Places{Free: 10, Each: 2, Busy: map[string]int{a: 2}}))
+	e.equal("a place", []string{"2 to " + a}, claim(alert.Places{Free: 10, Each: 2, Busy: map[string]int{a: 1, b: 1}}))
+	e.equal("as many as are free", []string{"3 to " + a}, claim(alert.Places{Free: 1, Each: 2}))
+	e.equal("the last one", []string{"4 to " + a}, claim(alert.Places{Free: 2, Each: 2}))
+}
+
 // alertClockAhead has a server whose clock is days ahead, until it is set back.
 func alertClockAhead(e *env) {
 	clock := e.clocked()
@@ -522,7 +553,7 @@ func alertClockAhead(e *env) {
 	e.equal("evaluated now", 2, len(ids))
 	sent := func() (list []string) {
 		e.Helper()
-		claims, err := e.s.ClaimNotices(e.ctx, 10, time.Minute)
+		claims, err := e.s.ClaimNotices(e.ctx, alert.Places{Free: 10, Each: 10}, time.Minute)
 		e.ok(err)
 		for _, c := range claims {
 			list = append(list, c.Notice.Kind)

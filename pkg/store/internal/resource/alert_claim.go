@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/alert"
@@ -189,10 +190,13 @@ func latestNotice(now int64) int64 { return now + 2*alert.MaxPause.Milliseconds(
 // noticeTurn is how long a notice waits, at most, before it is looked at again whether those before it have come to an end.
 const noticeTurn = 10 * time.Second
 
-// ClaimNotices takes at most limit notices of all projects that wait and are due, longest due first, for the time of lease, and counts
-// the attempt. FinishNotice ends the claim. A notice whose channel has not got an earlier one of the same alert waits for that: people
+// noticesSeen is how many notices that are due a claim looks at, of which there may be no place for some.
+const noticesSeen = 200
+
+// ClaimNotices takes notices of all projects that wait and are due, longest due first, as many as there are places for, for the time of
+// lease, and counts the attempt. FinishNotice ends the claim. A notice whose channel has not got an earlier one of the same alert waits for that: people
 // would read that an alert fires after they have read that it is over.
-func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration) (list []alert.NoticeClaim, err error) {
+func (s *Store) ClaimNotices(ctx context.Context, places alert.Places, lease time.Duration) (list []alert.NoticeClaim, err error) {
 	now := s.options.Now().UnixMilli()
 	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE `+noticeDue+` LIMIT 1`, now, latestNotice(now)); err != nil || !some {
 		return nil, sqldb.WrapError(s.db, err, "look for notices")
@@ -203,7 +207,7 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 		err := sqldb.Each(ctx, tx, `SELECT `+noticeColumns+`
 			FROM alert_notice
 			WHERE `+noticeDue+`
-			ORDER BY due_ms, id LIMIT $3`+tx.SkipLocked(), []any{now, latestNotice(now), limit}, func(scan func(...any) error) error {
+			ORDER BY due_ms, id LIMIT $3`+tx.SkipLocked(), []any{now, latestNotice(now), noticesSeen}, func(scan func(...any) error) error {
 			project, n, err := scanNotice(scan)
 			found = append(found, alert.NoticeClaim{Project: project, Notice: n})
 			return err
@@ -211,8 +215,19 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 		if err != nil {
 			return err
 		}
+		touched, busy := 0, maps.Clone(places.Busy)
+		if busy == nil {
+			busy = map[string]int{}
+		}
 		for _, c := range found {
 			n := &c.Notice
+			if touched == places.Free {
+				break
+			}
+			if busy[n.Receiver()] >= places.Each {
+				continue
+			}
+			touched++
 			early, err := isEarly(ctx, tx, c.Project, n)
 			if err != nil {
 				return err
@@ -220,6 +235,7 @@ func (s *Store) ClaimNotices(ctx context.Context, limit int, lease time.Duration
 			due := now + noticeTurn.Milliseconds()
 			if !early {
 				n.Attempts++
+				busy[n.Receiver()]++
 				due = now + lease.Milliseconds()
 				list = append(list, c)
 			}
