@@ -23,7 +23,7 @@ type Config struct {
 	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
 
 	// Retry tries again what the store could not take. Default off, where the sender is told and tries again; behind a queue
-	// that has answered already it is on, for any time (max_elapsed_time 0).
+	// that has answered already it is on, for any time (max_elapsed_time 0). Only a store that is busy or down is waited for (deliver).
 	Retry configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 
 	// PriceFile (price_file) is a JSON file of model prices that go before the built-in ones.

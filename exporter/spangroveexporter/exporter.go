@@ -2,7 +2,6 @@ package spangroveexporter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/price"
 )
@@ -37,8 +35,9 @@ type spangroveExporter struct {
 	stepMapper   stepMapper
 	nativeMapper nativeMapper
 	prices       *price.Book
-	store        eventStore // nil until start
-	numbers      sync.Map   // the store's numbers of projects by public id, as callers have asked for them
+	store        eventStore      // nil until start
+	pauses       []time.Duration // before a request that met an internal error is tried again
+	numbers      sync.Map        // the store's numbers of projects by public id, as callers have asked for them
 }
 
 func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error) {
@@ -50,7 +49,7 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices}
+	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices, pauses: internalPauses}
 	e.mapper, e.logMapper, e.stepMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
 	return e, nil
 }
@@ -86,40 +85,20 @@ func (e *spangroveExporter) startTraces(ctx context.Context, host component.Host
 // shutdown has nothing to stop: every write ends with the call that began it.
 func (e *spangroveExporter) shutdown(context.Context) error { return nil }
 
-// consumeTraces stores td. If it holds several projects, each is stored for itself; an error
-// that can be cured by sending again wins over one that cannot, since what is stored already
-// does not change by being sent again.
+// consumeTraces stores td. If it holds several projects, each is stored for itself.
 func (e *spangroveExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
-	parts, err := e.split(ctx, td)
-	if err != nil {
-		e.metrics.refuse(ctx, td.SpanCount(), err)
-		return verdict.Pipeline(err)
-	}
-	return storeAll(parts, func(p part) error { return e.storePart(ctx, p) })
-}
-
-// storeAll stores the parts of a request.
-func storeAll[P any](parts []P, store func(P) error) error {
-	var passing, lasting error
-	for _, p := range parts {
-		switch err := store(p); {
-		case err == nil:
-		case fault.Of(err).Permanent():
-			lasting = errors.Join(lasting, err)
-		default:
-			passing = errors.Join(passing, err)
-		}
-	}
-	if passing != nil {
-		return verdict.Pipeline(passing)
-	}
-	return verdict.Pipeline(lasting)
+	store := func(p part) error { return e.storePart(ctx, p) }
+	return deliver(ctx, e, e.split(ctx, td), store, part.halves)
 }
 
 // storePart stores what one project gets. A native span that is no longer an event fails the
 // part, so that nothing that a caller was promised is silently left out. A foreign span that
 // cannot be an event is counted and left out; if none can, that is the error.
 func (e *spangroveExporter) storePart(ctx context.Context, p part) error {
+	if p.err != nil {
+		e.metrics.refuse(ctx, p.spans, p.err)
+		return p.err
+	}
 	batch, rejected, err := e.events(p)
 	if err != nil {
 		e.metrics.refuse(ctx, p.spans, err)

@@ -3,6 +3,7 @@ package spangroveexporter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -39,16 +40,24 @@ type fakeStore struct {
 	mu    sync.Mutex
 	puts  map[int64][][]string
 	fails map[int64]error
+	// refuses are errors of batches with an event of that name.
+	refuses map[string]error
+	tries   int // how often Put was called
+	mends   int // how many Puts of all may fail by fails; 0: any number
 }
 
 func (f *fakeStore) Put(_ context.Context, projectID int64, b event.Batch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.fails[projectID]; err != nil {
+	f.tries++
+	if err := f.fails[projectID]; err != nil && (f.mends == 0 || f.tries <= f.mends) {
 		return err
 	}
 	var names []string
 	for _, e := range b.Events {
+		if err := f.refuses[e.Name]; err != nil {
+			return err
+		}
 		names = append(names, e.Name)
 	}
 	if f.puts == nil {
@@ -168,9 +177,9 @@ func TestReservedSource(t *testing.T) {
 		if scope != "" {
 			ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 1, PublicID: "p1"}, Scope: scope})
 		}
-		parts, err := e.split(ctx, join(td, foreign("f")))
-		if err != nil || len(parts) != 1 {
-			t.Fatal(parts, err)
+		parts := e.split(ctx, join(td, foreign("f")))
+		if len(parts) != 1 {
+			t.Fatal(parts)
 		}
 		b, _, err := e.events(parts[0])
 		if err != nil {
@@ -237,6 +246,7 @@ func TestErrors(t *testing.T) {
 	broken.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1).Attributes().PutStr("spangrove.event_type", "sonnet")
 	down := fault.New(fault.Unavailable, "busy")
 	bad := fault.InvalidField("events[0].inputs", "must be an object")
+	full := fault.New(fault.Limited, "over the limit")
 	for _, tt := range []struct {
 		name      string
 		td        ptrace.Traces
@@ -251,6 +261,7 @@ func TestErrors(t *testing.T) {
 		{"changed by a processor", broken, nil, true, codes.InvalidArgument, `events[1].event_type: unknown event type "sonnet"; must be one of model, tool, chain, session, generic`},
 		{"nothing to store", foreign("bad", "bad"), nil, true, codes.InvalidArgument, "span 01 of trace 00: no trace id"},
 		{"project gone", stamped(native("a"), "p9"), nil, true, codes.NotFound, "no such project"},
+		{"one over its limit, one busy", join(stamped(native("a"), "p1"), stamped(native("b"), "p2")), map[int64]error{1: full, 2: down}, false, codes.Unavailable, "busy"},
 		{"one busy, one invalid", join(stamped(native("a"), "p1"), stamped(native("b"), "p2")), map[int64]error{1: bad, 2: down}, false, codes.Unavailable, "busy"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -352,6 +363,140 @@ func TestQueue(t *testing.T) {
 	}
 	if n := logged.FilterMessageSnippet("does not mean that data is stored").Len(); n != 1 {
 		t.Errorf("the log warns %d times", n)
+	}
+}
+
+// TestQueueGoesOn: what one project's data meets keeps a consumer of the queue from no other project's.
+func TestQueueGoesOn(t *testing.T) {
+	t.Parallel()
+	set := exportertest.NewNopSettings(componentType)
+	cfg := loadConfig(t, "spangrove/queue")
+	cfg.Queue.Get().NumConsumers = 1
+	e, err := NewFactory().CreateTraces(t.Context(), set, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &fakeStore{fails: map[int64]error{2: fault.New(fault.Limited, "the project has stored 100 bytes, and may store 100")}}
+	if err := e.Start(t.Context(), hostOf(s)); err != nil {
+		t.Fatal(err)
+	}
+	for _, td := range []ptrace.Traces{stamped(native("full"), "p2"), stamped(native("a"), "p1")} {
+		if err := e.ConsumeTraces(t.Context(), td); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		n := len(s.puts[1])
+		s.mu.Unlock()
+		if n == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("a project over its limit keeps the data of another one from being stored")
+			break
+		}
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGivesUp: where the exporter tries again by itself, it goes on only while the store cannot take anything.
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		err       error
+		permanent bool
+		tries     int
+	}{
+		{"down", fault.New(fault.Unavailable, "down"), false, 1},
+		{"slow", context.DeadlineExceeded, false, 1},
+		{"over the limit", fault.New(fault.Limited, "full"), true, 1},
+		{"invalid", fault.New(fault.Invalid, "bad"), true, 1},
+		{"unknown", errors.New("index row size 4024 exceeds maximum 2704"), true, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &fakeStore{fails: map[int64]error{1: tt.err}}
+			e := started(t, s)
+			e.cfg.Retry.Enabled, e.pauses = true, []time.Duration{time.Millisecond, time.Millisecond}
+			err := e.consumeTraces(t.Context(), native("a"))
+			if got := consumererror.IsPermanent(err); got != tt.permanent || !errors.Is(err, tt.err) {
+				t.Errorf("permanent = %v, want %v (%v)", got, tt.permanent, err)
+			}
+			if s.tries != tt.tries {
+				t.Errorf("%d tries, want %d", s.tries, tt.tries)
+			}
+		})
+	}
+	s := &fakeStore{fails: map[int64]error{1: errors.New("odd")}, mends: 2}
+	e := started(t, s)
+	e.cfg.Retry.Enabled, e.pauses = true, []time.Duration{time.Millisecond, time.Millisecond}
+	if err := e.consumeTraces(t.Context(), native("a")); err != nil || len(s.puts[1]) != 1 {
+		t.Errorf("an error that passes: %v, %v", err, s.puts)
+	}
+}
+
+// TestProjectGone: of a batch that the queue made of several projects' data, that of one which is gone is lost alone.
+func TestProjectGone(t *testing.T) {
+	t.Parallel()
+	s := &fakeStore{}
+	err := started(t, s).consumeTraces(t.Context(), join(stamped(native("a"), "p9"), stamped(native("b"), "p2"), stamped(foreign("c"), "p9")))
+	if !consumererror.IsPermanent(err) || fault.Of(err) != fault.NotFound {
+		t.Errorf("error %v, want the project that is gone", err)
+	}
+	if len(s.puts[2]) != 1 {
+		t.Errorf("puts = %v, want one of project 2", s.puts)
+	}
+}
+
+// TestBatchOfTheQueue: requests that the queue stores together are stored without those that the store refuses.
+func TestBatchOfTheQueue(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		err      error
+		poison   []int // which of the requests are refused
+		early    bool
+		stored   int
+		attempts int // at most
+	}{
+		{"one is invalid", fault.New(fault.Invalid, "session_id: is the id of an event"), []int{5}, true, 15, 12},
+		{"one meets an unknown error", errors.New("odd"), []int{5}, true, 15, 12},
+		{"two are invalid", fault.New(fault.Invalid, "bad"), []int{0, 15}, true, 14, 20},
+		{"all are invalid", fault.New(fault.Invalid, "bad"), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, true, 0, 31},
+		{"the store is broken", errors.New("odd"), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, true, 0, 5},
+		{"the sender waits for the answer", fault.New(fault.Invalid, "bad"), []int{5}, false, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &fakeStore{refuses: map[string]error{}}
+			var all []ptrace.Traces
+			for i := range 16 {
+				all = append(all, native(fmt.Sprint(i)))
+			}
+			for _, i := range tt.poison {
+				s.refuses[fmt.Sprint(i)] = tt.err
+			}
+			e := started(t, s)
+			if tt.early {
+				e.cfg = loadConfig(t, "spangrove/queue")
+				e.pauses = []time.Duration{time.Millisecond, time.Millisecond}
+			}
+			err := e.consumeTraces(t.Context(), join(all...))
+			if !consumererror.IsPermanent(err) || !errors.Is(err, tt.err) {
+				t.Errorf("error %v, want a permanent one: %v", err, tt.err)
+			}
+			stored := 0
+			for _, names := range s.puts[1] {
+				stored += len(names)
+			}
+			if stored != tt.stored || s.tries > tt.attempts {
+				t.Errorf("%d events stored by %d writes, want %d by %d at most", stored, s.tries, tt.stored, tt.attempts)
+			}
+		})
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -54,26 +53,37 @@ func (e *logsExporter) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 type logPart struct {
 	project int64
 	logs    plog.Logs
+	err     error // why the project is not known; nothing of the part can be stored
 }
 
 // consumeLogs stores what log records say of events, each project's for itself.
 func (e *spangroveExporter) consumeLogs(ctx context.Context, ld plog.Logs) error {
-	parts, err := e.splitLogs(ctx, ld)
-	if err != nil {
-		e.metrics.refuseLogs(ctx, ld.LogRecordCount(), err)
-		return verdict.Pipeline(err)
+	store := func(p logPart) error { return e.storeLogs(ctx, p) }
+	return deliver(ctx, e, e.splitLogs(ctx, ld), store, logPart.halves)
+}
+
+// halves is part.halves for log records.
+func (p logPart) halves() (a, b logPart, ok bool) {
+	list := p.logs.ResourceLogs()
+	if p.err != nil || list.Len() < 2 {
+		return a, b, false
 	}
-	return storeAll(parts, func(p logPart) error { return e.storeLogs(ctx, p) })
+	a, b = logPart{p.project, plog.NewLogs(), nil}, logPart{p.project, plog.NewLogs(), nil}
+	for i, rl := range list.All() {
+		half := a.logs
+		if i >= list.Len()/2 {
+			half = b.logs
+		}
+		rl.CopyTo(half.ResourceLogs().AppendEmpty())
+	}
+	return a, b, true
 }
 
 // splitLogs sorts a request's records by project, as split does with spans.
-func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) ([]logPart, error) {
+func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) []logPart {
 	if caller, known := callerOf(ctx); known {
 		id, err := e.numberOf(ctx, caller.Project)
-		if err != nil {
-			return nil, err
-		}
-		return []logPart{{id, ld}}, nil
+		return []logPart{{id, ld, err}}
 	}
 	byStamp := map[string]int{}
 	var parts []logPart
@@ -82,22 +92,26 @@ func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) ([]logP
 		i, seen := byStamp[stamp]
 		if !seen {
 			p, err := e.projectOf(ctx, stamp)
-			if err != nil {
-				return nil, err
+			if waits(err) { // then all of it is sent again
+				return []logPart{{logs: ld, err: err}}
 			}
 			i = len(parts)
 			byStamp[stamp] = i
-			parts = append(parts, logPart{p.ID, plog.NewLogs()})
+			parts = append(parts, logPart{p.ID, plog.NewLogs(), err})
 		}
 		rl.CopyTo(parts[i].logs.ResourceLogs().AppendEmpty())
 	}
-	return parts, nil
+	return parts
 }
 
 // storeLogs stores what one project gets: notes of the events of spans, and events of the steps that agents
 // tell by records alone. A record that cannot be a note is counted and left
 // out; if none can, that is the error.
 func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
+	if p.err != nil {
+		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount(), p.err)
+		return p.err
+	}
 	notes, rejected, dropped := e.logMapper(p.logs)
 	e.metrics.dropLogs(ctx, dropped)
 	for _, r := range rejected {

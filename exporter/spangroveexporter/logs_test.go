@@ -24,7 +24,8 @@ import (
 // noteStore keeps the contents of the notes that each project got, one text a Put.
 type noteStore struct {
 	fakeStore
-	notes map[int64][]string
+	notes   map[int64][]string
+	refuses string // batches with this text
 }
 
 func (s *noteStore) Put(ctx context.Context, projectID int64, b event.Batch) error {
@@ -37,6 +38,9 @@ func (s *noteStore) Put(ctx context.Context, projectID int64, b event.Batch) err
 	}
 	for i := range b.Events {
 		all = append(all, string(b.Events[i].Type)+" "+b.Events[i].Name)
+	}
+	if text := strings.Join(all, " "); s.refuses != "" && strings.Contains(text, `"content":"`+s.refuses+`"`) {
+		return fault.New(fault.Invalid, "refused")
 	}
 	if s.notes == nil {
 		s.notes = map[int64][]string{}
@@ -126,6 +130,25 @@ func TestConsumeLogs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLogsOfTheQueue: of a batch that the queue made of several requests, only the records are lost whose project is gone, or which
+// the store refuses.
+func TestLogsOfTheQueue(t *testing.T) {
+	t.Parallel()
+	s := &noteStore{refuses: "b"}
+	e := startedLogs(t, s, componenttest.NewNopTelemetrySettings())
+	e.cfg = loadConfig(t, "spangrove/queue")
+	err := e.consumeLogs(t.Context(), joinLogs(records("p9", "x"), records("", "a"), records("", "b"), records("p2", "y"), records("", "c")))
+	if !consumererror.IsPermanent(err) || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("error %v, want a permanent one", err)
+	}
+	all := fmt.Sprint(s.notes)
+	for text, stored := range map[string]bool{"a": true, "b": false, "c": true, "x": false, "y": true} {
+		if got := strings.Contains(all, `"content":"`+text+`"`); got != stored {
+			t.Errorf("%s stored: %v, want %v", text, got, stored)
+		}
 	}
 }
 

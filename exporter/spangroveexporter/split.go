@@ -21,24 +21,48 @@ import (
 type part struct {
 	project int64
 	trusted bool // it came with a key that may do everything in the project
+
+	request   ptrace.Traces
+	resources []int // those of the request that the part has; nil: all
+
 	spans   int
 	native  []ptrace.ScopeSpans
 	foreign ptrace.Traces // the request itself where nothing else is in it
+	err     error         // why the project is not known; nothing of the part can be stored
+}
+
+// halves divides a part between two of its resources: those of one request stand one after the other.
+func (p part) halves() (a, b part, ok bool) {
+	resources := p.resources
+	if resources == nil {
+		resources = make([]int, p.request.ResourceSpans().Len())
+		for i := range resources {
+			resources[i] = i
+		}
+	}
+	if p.err != nil || len(resources) < 2 {
+		return a, b, false
+	}
+	middle := len(resources) / 2
+	a, b = partOf(p.project, p.request, resources[:middle]), partOf(p.project, p.request, resources[middle:])
+	a.trusted, b.trusted = p.trusted, p.trusted
+	return a, b, true
 }
 
 // split sorts the request's spans by project and by kind. Whose the spans are, in this order:
 // the caller of this request; the project that the receiver stamped into the resource, which
-// survives queues; the store's first project, on a server without keys.
-func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) ([]part, error) {
+// survives queues; the store's first project, on a server without keys. A project that cannot be found keeps none of the others'
+// spans from being stored.
+func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) []part {
 	caller, known := callerOf(ctx)
 	if known {
 		id, err := e.numberOf(ctx, caller.Project)
 		if err != nil {
-			return nil, err
+			return []part{{request: td, spans: td.SpanCount(), err: err}}
 		}
 		p := partOf(id, td, nil)
 		p.trusted = caller.Scope.Allows(project.ScopeFull)
-		return []part{p}, nil
+		return []part{p}
 	}
 	stamps := map[string][]int{} // resources by stamp
 	var order []string
@@ -51,17 +75,31 @@ func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) ([]part
 	}
 	parts := make([]part, 0, len(order))
 	for _, stamp := range order {
-		p, err := e.projectOf(ctx, stamp)
-		if err != nil {
-			return nil, err
-		}
 		resources := stamps[stamp]
+		p, err := e.projectOf(ctx, stamp)
+		if waits(err) { // then all of it is sent again
+			return []part{{request: td, spans: td.SpanCount(), err: err}}
+		}
+		if err != nil {
+			parts = append(parts, part{request: td, spans: spansOf(td, resources), err: err})
+			continue
+		}
 		if len(order) == 1 {
 			resources = nil
 		}
 		parts = append(parts, partOf(p.ID, td, resources))
 	}
-	return parts, nil
+	return parts
+}
+
+// spansOf counts the spans of some of the resources of td.
+func spansOf(td ptrace.Traces, resources []int) (n int) {
+	for _, i := range resources {
+		for _, ss := range td.ResourceSpans().At(i).ScopeSpans().All() {
+			n += ss.Spans().Len()
+		}
+	}
+	return n
 }
 
 func callerOf(ctx context.Context) (project.Identity, bool) {
@@ -118,7 +156,7 @@ func (e *spangroveExporter) numberOf(ctx context.Context, caller project.Project
 // partOf gathers the given resources of td, nil for all. Foreign spans are copied only if
 // native ones, or other projects', stand in the same request.
 func partOf(projectID int64, td ptrace.Traces, resources []int) part {
-	p := part{project: projectID}
+	p := part{project: projectID, request: td, resources: resources}
 	foreign := 0
 	each := func(f func(ptrace.ResourceSpans)) {
 		if resources == nil {
