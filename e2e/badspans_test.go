@@ -47,6 +47,7 @@ var strange = []struct {
 	{"the same key twice, an empty key, no value", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"a","value":{"intValue":"1"}},
 		{"key":"a","value":{"intValue":"2"}},{"key":"","value":{"intValue":"3"}},{"key":"b"},{"key":"c","value":{}}]`, false, false},
 	{"NUL in texts", `"traceId":"TRACE","spanId":"SPAN","name":"a\u0000b","attributes":[{"key":"k\u0000","value":{"stringValue":"\u0000"}}]`, false, false},
+	{"NUL in the name of its session", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive.session_name","value":{"stringValue":"a\u0000b"}}]`, false, false},
 	{"names of our own encoding", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"spangrove.event","value":{"stringValue":"x"}},
 		{"key":"spangrove.project.id","value":{"stringValue":"x"}}]`, false, false},
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -772,5 +773,31 @@ func TestMany(t *testing.T) {
 	}
 	if got := at(e, "config.k2999"); got != "2999" {
 		t.Errorf("config.k2999 = %s", got)
+	}
+}
+
+// TestTextsOfSessionsAndAnswers: PostgreSQL takes neither NUL nor broken UTF-8, and would refuse the whole request.
+func TestTextsOfSessionsAndAnswers(t *testing.T) {
+	t.Parallel()
+	td, _ := oneSpan(map[string]any{"honeyhive.session_name": "a\x00b\xff"})
+	resource := td.ResourceSpans().At(0).Resource().Attributes()
+	resource.PutStr("deployment.environment", "c\x00")
+	resource.PutStr("service.name", "d\x00")
+	batch, _ := New(Options{}).Traces(td)
+	h := batch.Sessions[0]
+	if got := h.Name + " " + h.Source + " " + h.Fallback; got != "a\uFFFDb\uFFFD c\uFFFD d\uFFFD" {
+		t.Errorf("the session's texts are %q", got)
+	}
+	ld := plog.NewLogs()
+	r := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	r.SetTraceID(pcommon.TraceID{1})
+	r.SetSpanID(pcommon.SpanID{2})
+	r.SetEventName("gen_ai.evaluation.result")
+	r.Attributes().PutStr("gen_ai.evaluation.name", "tone")
+	r.Attributes().PutDouble("gen_ai.evaluation.score.value", 1)
+	r.Attributes().PutStr("gen_ai.response.id", "r\x00\xff")
+	notes, _, _ := New(Options{}).Logs(ld)
+	if len(notes) != 1 || notes[0].ResponseID != "r\uFFFD\uFFFD" {
+		t.Errorf("the answer's id is that of %+v", notes)
 	}
 }

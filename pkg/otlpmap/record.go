@@ -322,7 +322,7 @@ func (r *record) fields() {
 // looks for the event with that answer. One without a name is kept as a plain record.
 func (r *record) evaluation(ev ptrace.SpanEvent) {
 	ev.Attributes().Remove("event.name")
-	r.at.ResponseID = textOf(ev.Attributes(), "gen_ai.response.id")
+	r.at.ResponseID = storable(textOf(ev.Attributes(), "gen_ai.response.id"))
 	raw := r.b.evaluation(ev)
 	if raw == nil {
 		r.at.ResponseID = ""

@@ -137,7 +137,7 @@ func (x *mapState) hints() []event.SessionHint {
 	}
 	out := make([]event.SessionHint, 0, len(x.order))
 	for _, h := range x.order {
-		hint := event.SessionHint{SessionID: h.id, Name: h.name, Fallback: h.best.resource.service, Source: h.best.own}
+		hint := event.SessionHint{SessionID: h.id, Name: storable(h.name), Fallback: storable(h.best.resource.service), Source: storable(h.best.own)}
 		if raw := h.best.resource.object(&x.builder); len(raw) > 2 {
 			meta := make([]byte, 0, len(raw)+16)
 			meta = append(meta, `{"resource":`...)

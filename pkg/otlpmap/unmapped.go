@@ -15,6 +15,12 @@ func (b *eventBuilder) valid(s string) string {
 	return s
 }
 
+// storable returns text that every store can hold, for what is no part of one event, whose metadata could tell of it.
+func storable(s string) string {
+	s, _ = rawjson.ValidText(s)
+	return s
+}
+
 // unmapped writes what no rule placed, and what was done to the values. It must be the last step that writes: any field
 // that is filled later would find its key taken by an attribute. The notes come after the values, which may add to them.
 func (b *eventBuilder) unmapped() {
