@@ -209,8 +209,12 @@ func (c *cond) reads() uint32 {
 	return c.root.spill
 }
 
-// promoted are the paths whose strings have an indexed column of their own, but for the empty one,
-// which is NULL there. It is written before a field can spill. UUIDs of runs stand there in lower case.
+// MaxIndexed is the longest text, in bytes, that a promoted column holds; it has nothing of longer ones. PostgreSQL refuses the row of a text of
+// more than 2,700 bytes that has an index, and with it all that is stored at once.
+const MaxIndexed = 1024
+
+// promoted are the paths whose strings have an indexed column of their own, but for the empty one and those beyond MaxIndexed,
+// which are NULL there. It is written before a field can spill. UUIDs of runs stand there in lower case.
 var promoted = map[string]string{"metadata.run_id": runColumn, "user_properties.user_id": userColumn}
 
 const (
@@ -224,7 +228,7 @@ func (c *cond) promoted() string {
 		return ""
 	}
 	for i := range c.values {
-		if v := &c.values[i]; v.text == "" || !v.plainText() {
+		if v := &c.values[i]; v.text == "" || len(v.text) > MaxIndexed || !v.plainText() {
 			return ""
 		}
 	}

@@ -153,7 +153,7 @@ func (en *engine) insertHead(t *testing.T, n, sid int, e *event.Event, spill int
 		errText = b.Arg(*e.Error)
 	}
 	promotedText := func(raw []byte, key string) string {
-		if s, ok := rawjson.Text(rawjson.Get(raw, key)); ok && s != "" {
+		if s, ok := rawjson.Text(rawjson.Get(raw, key)); ok && s != "" && len(s) <= MaxIndexed {
 			if key == "run_id" {
 				s = run.FoldID(s)
 			}

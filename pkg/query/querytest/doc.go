@@ -6,6 +6,7 @@ package querytest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -31,6 +32,9 @@ const (
 	parentID  = "16fd2706-8baf-433b-82eb-8c7fada847da"
 	otherID   = "886313e1-3b8a-4372-9b90-0c9aee199e5d"
 )
+
+// longID is an id that a promoted column does not hold.
+var longID = strings.Repeat("long-", 300)
 
 // row is one line of the tables: a document (see document), the filter's parts (value is JSON text, empty for
 // none) and the answer. {"rich", "metadata.n", "is", "", `"5"`, true} reads: the document "rich", whose
@@ -109,6 +113,9 @@ func document(name string, n int) event.Event {
 	case "digit user":
 		e.UserProperties = json.RawMessage(`{"user_id":"42"}`)
 		e.Metadata = json.RawMessage(`{"run_id":"run-1"}`)
+	case "long user":
+		e.UserProperties = json.RawMessage(`{"user_id":"` + longID + `"}`)
+		e.Metadata = json.RawMessage(`{"run_id":"` + longID + `"}`)
 	case "payload":
 		e.Inputs = json.RawMessage(`{"question":"What about the refund?","n":5,"chat_history":[` +
 			`{"role":"system","content":"be \u201cterse\u201d"},{"role":"user","content":"a < b && c/d"}],"a.b":"literal"}`)

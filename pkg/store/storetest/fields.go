@@ -17,6 +17,7 @@ var fieldTests = []test{
 	{"Fields/large fields leave the head and come back", spilledFields},
 	{"Fields/payload of one and three megabytes", largePayload},
 	{"Fields/a batch over days, sessions and chunks", manyChunks},
+	{"Fields/ids of users, runs and answers of any length", longIDs},
 }
 
 func digits(e *env) {
@@ -127,4 +128,31 @@ func manyChunks(e *env) {
 		}
 	}
 	e.equal("events in sessions", len(all), n)
+}
+
+// longIDs has ids longer than an index of PostgreSQL takes, which is about 2,700 bytes that do not compress.
+func longIDs(e *env) {
+	for i, n := range []int{200, 1024, 1025, 2500, 4000, 20_000} {
+		session := fmt.Sprint("s", i)
+		user, run, response := prose(n, uint64(i)), prose(n, uint64(100+i)), prose(n, uint64(200+i))
+		long, short := ofTrace(session, step(session, session+" long", 1)), ofTrace(session, step(session, session+" short", 2))
+		long.UserProperties = text(`{"user_id":"%s"}`, user)
+		long.Metadata = text(`{"run_id":"%s","response_id":"%s"}`, run, response)
+		short.UserProperties = raw(`{"user_id":"u-1"}`)
+		of := note(session+" short", session, 3, event.LogEvaluation, `{"name":"tone","value":0.5}`)
+		of.ResponseID = response
+		e.put(long, short)
+		e.putNotes(of)
+		e.update(event.Update{EventID: short.ID, Metadata: text(`{"run_id":"%s"}`, run)})
+		if n > 20_000>>1 { // a filter's value may have 10,000 bytes
+			continue
+		}
+		want := []string{session + " long", session + " short"}
+		e.equal("of the run", want, e.found(e.filter("metadata.run_id", "is", "", fmt.Sprintf("%q", run))))
+		got := e.found(e.filter("user_properties.user_id", "is", "", fmt.Sprintf("%q", user)), e.filter("event_type", "is not", "", `"session"`))
+		e.equal("of the user", want[:1], got)
+		got = e.found(e.filter("user_properties.user_id", "is any of", "", fmt.Sprintf(`[%q,"u-1"]`, user)), e.filter("session_id", "is", "id", fmt.Sprintf("%q", id(session))),
+			e.filter("event_type", "is not", "", `"session"`))
+		e.equal("of both users", want, got)
+	}
 }

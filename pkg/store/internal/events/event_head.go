@@ -92,7 +92,7 @@ func (h *head) derive() {
 	}
 	h.runID, h.userID, h.responseID, h.datasetID, h.target = "", "", "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
-		h.userID = u
+		h.userID = indexed(u)
 	}
 	h.totals = totals{}
 	h.totals.n = 1
@@ -145,7 +145,7 @@ func (h *head) scanMetadata(model bool) {
 		case "run_id":
 			h.runID, _ = rawjson.Text(v)
 			// As the run's own id is stored: senders write UUIDs in either case, and the column is compared as text.
-			h.runID = run.FoldID(h.runID)
+			h.runID = indexed(run.FoldID(h.runID))
 		case "prompt_tokens":
 			prompt, _ = rawjson.Number(v)
 		case "completion_tokens":
@@ -166,6 +166,7 @@ func (h *head) scanMetadata(model bool) {
 		case "target_event_id":
 			if h.ev.Source == evaluation.Source {
 				h.target, _ = rawjson.Text(v)
+				h.target = indexed(h.target)
 			}
 		case event.DuplicateKey:
 			duplicate = !rawjson.Null(v)
@@ -195,6 +196,15 @@ func (h *head) scanMetadata(model bool) {
 		// A cost of 0 that was sent is a cost, unlike one that is not there.
 		h.totals.cost, h.totals.costs = bounded(cost), 1
 	}
+}
+
+// indexed returns a text as it stands in a column with an index: "" for one that is too long. Such a user or run is found by filters alone, as
+// any other member.
+func indexed(text string) string {
+	if len(text) > query.MaxIndexed {
+		return ""
+	}
+	return text
 }
 
 // maxCounted is what one event adds at most to a sum of tokens or cost of its session: far more than any

@@ -45,10 +45,10 @@ func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 	created := s.options.Now().UnixMilli()
 	for i := range notes {
 		n := &notes[i]
-		k := key{n.SpanID, n.ResponseID}
+		k := key{n.SpanID, indexed(n.ResponseID)} // of one that is too long, the part stays with its span
 		r := byKey[k]
 		if r == nil {
-			r = &logRow{project: project, span: n.SpanID, trace: n.TraceID, response: n.ResponseID, created: created}
+			r = &logRow{project: project, span: n.SpanID, trace: n.TraceID, response: k.response, created: created}
 			byKey[k] = r
 			rows = append(rows, r)
 		}
