@@ -16,46 +16,51 @@ import (
 )
 
 // strange are spans that no instrumentation should send, as members of the span
-// TRACE, SPAN. A span is refused by itself or stored; never its neighbours with it.
+// TRACE, SPAN; EVENT is the id of an event of another trace. A span is refused by itself or stored; never its neighbours with it.
 var strange = []struct {
 	name, members string
 	refused       bool
 	jsonOnly      bool // protobuf cannot say it
+	leftOut       bool // only the store can tell that it is wrong: a counter tells of it
 }{
-	{"no ids", `"name":"x"`, true, false},
-	{"zero trace id", `"traceId":"00000000000000000000000000000000","spanId":"SPAN"`, true, false},
-	{"zero span id", `"traceId":"TRACE","spanId":"0000000000000000"`, true, false},
-	{"short id", `"traceId":"TRACE","spanId":"0102"`, true, true},
-	{"id that is no hexadecimal", `"traceId":"TRACE","spanId":"0102030405060zzz"`, true, true},
-	{"time that is not a number", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"noon"`, true, true},
-	{"attributes that are no list", `"traceId":"TRACE","spanId":"SPAN","attributes":{"a":1}`, true, true},
+	{"no ids", `"name":"x"`, true, false, false},
+	{"zero trace id", `"traceId":"00000000000000000000000000000000","spanId":"SPAN"`, true, false, false},
+	{"zero span id", `"traceId":"TRACE","spanId":"0000000000000000"`, true, false, false},
+	{"short id", `"traceId":"TRACE","spanId":"0102"`, true, true, false},
+	{"id that is no hexadecimal", `"traceId":"TRACE","spanId":"0102030405060zzz"`, true, true, false},
+	{"time that is not a number", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"noon"`, true, true, false},
+	{"attributes that are no list", `"traceId":"TRACE","spanId":"SPAN","attributes":{"a":1}`, true, true, false},
 	{"values nested too deep", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"k","value":` +
-		strings.Repeat(`{"arrayValue":{"values":[`, 300) + strings.Repeat(`]}}`, 300) + `}]`, true, false},
+		strings.Repeat(`{"arrayValue":{"values":[`, 300) + strings.Repeat(`]}}`, 300) + `}]`, true, false, false},
 
-	{"no times", `"traceId":"TRACE","spanId":"SPAN"`, false, false},
-	{"end before start", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"1790000000000000000","endTimeUnixNano":"5"`, false, false},
-	{"times far ahead", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"18446744073709551615","endTimeUnixNano":"18446744073709551615"`, false, false},
-	{"its own parent", `"traceId":"TRACE","spanId":"SPAN","parentSpanId":"SPAN"`, false, false},
-	{"unknown kind and status", `"traceId":"TRACE","spanId":"SPAN","kind":77,"status":{"code":99}`, false, false},
+	{"no times", `"traceId":"TRACE","spanId":"SPAN"`, false, false, false},
+	{"end before start", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"1790000000000000000","endTimeUnixNano":"5"`, false, false, false},
+	{"times far ahead", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"18446744073709551615","endTimeUnixNano":"18446744073709551615"`, false, false, false},
+	{"its own parent", `"traceId":"TRACE","spanId":"SPAN","parentSpanId":"SPAN"`, false, false, false},
+	{"unknown kind and status", `"traceId":"TRACE","spanId":"SPAN","kind":77,"status":{"code":99}`, false, false, false},
 	{"ids and type that are none", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive_event_id","value":{"stringValue":"mine"}},
 		{"key":"honeyhive_event_type","value":{"stringValue":"bogus"}},{"key":"honeyhive.parent_id","value":{"intValue":"7"}},
-		{"key":"honeyhive.session_id","value":{"boolValue":true}}]`, false, false},
+		{"key":"honeyhive.session_id","value":{"boolValue":true}}]`, false, false, false},
 	{"numbers where texts belong", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"gen_ai.operation.name","value":{"doubleValue":1e308}},
-		{"key":"gen_ai.input.messages","value":{"intValue":"-9223372036854775808"}},{"key":"gen_ai.usage.input_tokens","value":{"stringValue":"many"}}]`, false, false},
+		{"key":"gen_ai.input.messages","value":{"intValue":"-9223372036854775808"}},{"key":"gen_ai.usage.input_tokens","value":{"stringValue":"many"}}]`, false, false, false},
 	{"no number", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"gen_ai.usage.input_tokens","value":{"doubleValue":"NaN"}},
-		{"key":"gen_ai.request.temperature","value":{"doubleValue":"Infinity"}}]`, false, false},
+		{"key":"gen_ai.request.temperature","value":{"doubleValue":"Infinity"}}]`, false, false, false},
 	{"the same key twice, an empty key, no value", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"a","value":{"intValue":"1"}},
-		{"key":"a","value":{"intValue":"2"}},{"key":"","value":{"intValue":"3"}},{"key":"b"},{"key":"c","value":{}}]`, false, false},
-	{"NUL in texts", `"traceId":"TRACE","spanId":"SPAN","name":"a\u0000b","attributes":[{"key":"k\u0000","value":{"stringValue":"\u0000"}}]`, false, false},
-	{"NUL in the name of its session", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive.session_name","value":{"stringValue":"a\u0000b"}}]`, false, false},
+		{"key":"a","value":{"intValue":"2"}},{"key":"","value":{"intValue":"3"}},{"key":"b"},{"key":"c","value":{}}]`, false, false, false},
+	{"NUL in texts", `"traceId":"TRACE","spanId":"SPAN","name":"a\u0000b","attributes":[{"key":"k\u0000","value":{"stringValue":"\u0000"}}]`, false, false, false},
+	{"NUL in the name of its session", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive.session_name","value":{"stringValue":"a\u0000b"}}]`, false, false, false},
 	{"names of our own encoding", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"spangrove.event","value":{"stringValue":"x"}},
-		{"key":"spangrove.project.id","value":{"stringValue":"x"}}]`, false, false},
+		{"key":"spangrove.project.id","value":{"stringValue":"x"}}]`, false, false, false},
+	{"a session with the id of an event", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive.session_id","value":{"stringValue":"EVENT"}}]`, false, false, true},
 }
 
 // TestBadSpans sends each strange span between two good ones, on every port.
 func TestBadSpans(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
+		other := uuid.New()
+		partialJSON(t, post(t, srv, srv.URL+"/v1/traces", "application/json", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"`+
+			strings.ReplaceAll(other.String(), "-", "")+`","spanId":"00000000000000aa","name":"other"}]}]}]}`)))
 		for _, s := range strange {
 			t.Run(s.name, func(t *testing.T) {
 				for _, way := range badWays {
@@ -66,7 +71,7 @@ func TestBadSpans(t *testing.T) {
 					good := func(span string) string {
 						return `{"traceId":"` + id + `","spanId":"` + span + `","name":"good","startTimeUnixNano":"1790000000000000000","endTimeUnixNano":"1790000001000000000"}`
 					}
-					members := strings.NewReplacer("TRACE", id, "SPAN", "00000000000000bb").Replace(s.members)
+					members := strings.NewReplacer("TRACE", id, "SPAN", "00000000000000bb", "EVENT", spanEvent([16]byte(other), [8]byte{7: 0xaa})).Replace(s.members)
 					request := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + good("00000000000000aa") + `,{` + members + `},` + good("00000000000000cc") + `]}]}]}`
 					want := 0
 					if s.refused {
@@ -76,7 +81,7 @@ func TestBadSpans(t *testing.T) {
 						t.Errorf("%s: %d spans rejected (%q), want %d", way.name, rejected, why, want)
 					}
 					trace := [16]byte(uuid.MustParse(id))
-					for span, stored := range map[byte]bool{0xaa: true, 0xbb: !s.refused, 0xcc: true} {
+					for span, stored := range map[byte]bool{0xaa: true, 0xbb: !s.refused && !s.leftOut, 0xcc: true} {
 						if _, err := srv.Event(t.Context(), spanEvent(trace, [8]byte{7: span})); (err == nil) != stored {
 							t.Errorf("%s: span %x: %v, want stored: %v", way.name, span, err, stored)
 						}

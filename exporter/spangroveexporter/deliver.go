@@ -18,7 +18,10 @@ import (
 //
 //   - an error that nobody has foreseen (Internal) is met a few times, and then the request is given up;
 //   - a project that is over a limit is not waited for;
-//   - of a batch that the queue made of several requests, those that the store refuses are found by halving it, and given up alone.
+//   - of a batch that the queue made of several requests, what the store refuses is found by halving it, and given up alone.
+//
+// A request of spans without a queue is halved in the same way: senders of spans drop all of a request that is refused, and nobody reads the
+// answer.
 
 // internalPauses are the pauses before a request is tried again that met an internal error.
 var internalPauses = []time.Duration{time.Second, 4 * time.Second}
@@ -50,19 +53,49 @@ func worst(errs ...error) error {
 	return cmp.Or(again, perhaps, never)
 }
 
-// deliver stores the parts of a request or of a batch of the queue, each by store, and returns the error for the pipeline. halves divides
-// a part; ok is false if it cannot be divided.
-func deliver[P any](ctx context.Context, e *spangroveExporter, parts []P, store func(P) error, halves func(P) (a, b P, ok bool)) error {
+// maxWrites bounds the writes by which what the store refuses is looked for in one part. One item of 50,000 takes 32.
+const maxWrites = 64
+
+// outcome is what came of storing a part.
+type outcome struct {
+	err     error
+	refused int  // items that err kept from the store
+	unclear bool // which of several items the store refuses was not looked for to the end
+}
+
+// delivery stores the parts of a request or of a batch of the queue.
+type delivery[P any] struct {
+	store  func(P) outcome
+	halves func(P) (a, b P, ok bool) // ok is false for a part that cannot be divided
+	refuse func(outcome)             // counts what is not stored
+	// mayLack reports whether a request is taken without those items of a part that the store refuses.
+	mayLack func(P) bool
+}
+
+// deliver stores the parts and returns the error for the pipeline.
+func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []P) error {
 	errs := make([]error, len(parts))
 	for i, p := range parts {
-		err := store(p)
+		o := d.store(p)
 		if e.cfg.Retry.Enabled {
-			err = e.insist(ctx, err, func() error { return store(p) })
+			o = e.insist(ctx, o, func() outcome { return d.store(p) })
 		}
-		if e.cfg.answersEarly() {
-			err = salvage(err, p, store, halves)
+		switch {
+		case o.err == nil:
+		case e.cfg.answersEarly():
+			o = d.salvage(o, p, new(int))
+		case !isInternal(o.err) && d.mayLack(p):
+			rest := d.salvage(o, p, new(int))
+			if rest.refused < o.refused && !rest.unclear && !waits(rest.err) && !isInternal(rest.err) {
+				d.refuse(rest)
+				continue
+			}
+			o = rest
 		}
-		errs[i] = err
+		if o.err != nil {
+			d.refuse(o)
+		}
+		errs[i] = o.err
 	}
 	err := worst(errs...)
 	answer := verdict.Pipeline(err)
@@ -72,41 +105,44 @@ func deliver[P any](ctx context.Context, e *spangroveExporter, parts []P, store 
 	return answer
 }
 
-// insist calls again what met an internal error, err.
-func (e *spangroveExporter) insist(ctx context.Context, err error, again func() error) error {
+// insist calls again what met an internal error.
+func (e *spangroveExporter) insist(ctx context.Context, o outcome, again func() outcome) outcome {
 	for _, pause := range e.pauses {
-		if !isInternal(err) {
+		if !isInternal(o.err) {
 			break
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return o
 		case <-time.After(pause):
-			err = again()
+			o = again()
 		}
 	}
-	return err
+	return o
 }
 
-// salvage stores what can be stored of a part that as a whole met err, and returns the error of the rest. An internal error that both
+// salvage stores what can be stored of a part that as a whole had the outcome o, and returns that of the rest. An internal error that both
 // halves meet is not taken for theirs, but for the store's, and they are not divided further.
-func salvage[P any](err error, p P, store func(P) error, halves func(P) (a, b P, ok bool)) error {
-	switch fault.Of(err) {
+func (d delivery[P]) salvage(o outcome, p P, writes *int) outcome {
+	switch fault.Of(o.err) {
 	case fault.Internal, fault.Invalid, fault.TooLarge, fault.Conflict: // what lies in the data
 	default:
-		return err
+		return o
 	}
-	if err == nil {
-		return nil
+	if o.err == nil || o.refused == 0 {
+		return o
 	}
-	first, second, ok := halves(p)
+	first, second, ok := d.halves(p)
 	if !ok {
-		return err
+		return o
 	}
-	firstErr, secondErr := store(first), store(second)
-	if !isInternal(firstErr) || !isInternal(secondErr) {
-		firstErr = salvage(firstErr, first, store, halves)
-		secondErr = salvage(secondErr, second, store, halves)
+	if *writes += 2; *writes > maxWrites {
+		o.unclear = true
+		return o
 	}
-	return worst(firstErr, secondErr)
+	a, b := d.store(first), d.store(second)
+	if !isInternal(a.err) || !isInternal(b.err) {
+		a, b = d.salvage(a, first, writes), d.salvage(b, second, writes)
+	}
+	return outcome{worst(a.err, b.err), a.refused + b.refused, a.unclear || b.unclear}
 }

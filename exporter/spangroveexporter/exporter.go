@@ -87,37 +87,37 @@ func (e *spangroveExporter) shutdown(context.Context) error { return nil }
 
 // consumeTraces stores td. If it holds several projects, each is stored for itself.
 func (e *spangroveExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
-	store := func(p part) error { return e.storePart(ctx, p) }
-	return deliver(ctx, e, e.split(ctx, td), store, part.halves)
+	return delivery[part]{
+		store:   func(p part) outcome { return e.storePart(ctx, p) },
+		halves:  part.halves,
+		refuse:  func(o outcome) { e.metrics.refuse(ctx, o.refused, o.err) },
+		mayLack: func(p part) bool { return len(p.native) == 0 },
+	}.deliver(ctx, e, e.split(ctx, td))
 }
 
 // storePart stores what one project gets. A native span that is no longer an event fails the
 // part, so that nothing that a caller was promised is silently left out. A foreign span that
 // cannot be an event is counted and left out; if none can, that is the error.
-func (e *spangroveExporter) storePart(ctx context.Context, p part) error {
+func (e *spangroveExporter) storePart(ctx context.Context, p part) outcome {
 	if p.err != nil {
-		e.metrics.refuse(ctx, p.spans, p.err)
-		return p.err
+		return outcome{err: p.err, refused: p.spans}
 	}
 	batch, rejected, err := e.events(p)
 	if err != nil {
-		e.metrics.refuse(ctx, p.spans, err)
-		return err
+		return outcome{err: err, refused: p.spans}
+	}
+	if len(batch.Events) > 0 || len(batch.Sessions) > 0 {
+		began := time.Now()
+		err = e.store.Put(ctx, p.project, batch)
+		e.metrics.put(ctx, time.Since(began), len(batch.Events), err)
+		if err != nil {
+			return outcome{err: fmt.Errorf("store %d events: %w", len(batch.Events), err), refused: p.spans}
+		}
+	} else if len(rejected) > 0 {
+		err = fault.New(fault.Invalid, "span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
 	}
 	for _, r := range rejected {
 		e.metrics.reject(ctx, r.Reason)
 	}
-	if len(batch.Events) == 0 && len(batch.Sessions) == 0 {
-		if len(rejected) > 0 {
-			return fault.New(fault.Invalid, "span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
-		}
-		return nil
-	}
-	began := time.Now()
-	err = e.store.Put(ctx, p.project, batch)
-	e.metrics.put(ctx, time.Since(began), len(batch.Events), err)
-	if err != nil {
-		return fmt.Errorf("store %d events: %w", len(batch.Events), err)
-	}
-	return nil
+	return outcome{err: err}
 }

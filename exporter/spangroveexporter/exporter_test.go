@@ -500,6 +500,51 @@ func TestBatchOfTheQueue(t *testing.T) {
 	}
 }
 
+// TestSpansThatTheStoreRefuses: a span that only the store can tell to be wrong is left out, as one is that the mapper rejects.
+func TestSpansThatTheStoreRefuses(t *testing.T) {
+	t.Parallel()
+	bad := fault.New(fault.Invalid, "session_id: is the id of an event in another session")
+	many := make([]string, 300)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	for _, tt := range []struct {
+		name     string
+		td       ptrace.Traces
+		refuses  []string
+		err      error // of what is refused
+		fails    bool
+		stored   int
+		attempts int // at most
+	}{
+		{"one of three", foreign("a", "b", "c"), []string{"b"}, bad, false, 2, 5},
+		{"one of many", foreign(many...), []string{"77"}, bad, false, 299, 20},
+		{"all", foreign("a", "b"), []string{"a", "b"}, bad, true, 0, 3},
+		{"too many to be found", foreign(many...), many[100:], bad, true, 0, maxWrites + 1},
+		{"an internal error", foreign("a", "b", "c"), []string{"b"}, errors.New("odd"), true, 0, 1},
+		{"a native event, of whose place the sender is told", native("a", "b", "c"), []string{"b"}, bad, true, 0, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &fakeStore{refuses: map[string]error{}}
+			for _, name := range tt.refuses {
+				s.refuses[name] = tt.err
+			}
+			err := started(t, s).consumeTraces(t.Context(), tt.td)
+			if (err != nil) != tt.fails || err != nil && !errors.Is(err, tt.err) {
+				t.Errorf("error %v, want one: %v", err, tt.fails)
+			}
+			stored := 0
+			for _, names := range s.puts[1] {
+				stored += len(names)
+			}
+			if stored != tt.stored && tt.name != "too many to be found" || s.tries > tt.attempts {
+				t.Errorf("%d events stored by %d writes, want %d by %d at most", stored, s.tries, tt.stored, tt.attempts)
+			}
+		})
+	}
+}
+
 // TestScopes: a key that may only read writes nothing, whichever receiver it came by.
 func TestScopes(t *testing.T) {
 	t.Parallel()
@@ -569,6 +614,9 @@ func TestTelemetry(t *testing.T) {
 	_ = e.consumeTraces(t.Context(), foreign("a", "b", "bad"))
 	s.fails = map[int64]error{1: fault.New(fault.Unavailable, "busy")}
 	_ = e.consumeTraces(t.Context(), native("c"))
+	s.fails, s.refuses = nil, map[string]error{"f": fault.New(fault.Invalid, "bad")}
+	_ = e.consumeTraces(t.Context(), foreign("d", "bad", "e", "f"))
+	_ = e.consumeTraces(t.Context(), foreign("bad", "bad"))
 
 	sum := func(name string) map[string]int64 {
 		m, err := tel.GetMetric(name)
@@ -582,11 +630,11 @@ func TestTelemetry(t *testing.T) {
 		}
 		return got
 	}
-	if got := sum("spangrove_exporter_stored_events"); got[""] != 2 {
-		t.Errorf("stored %v, want 2", got)
+	if got := sum("spangrove_exporter_stored_events"); got[""] != 4 {
+		t.Errorf("stored %v, want 4", got)
 	}
-	if got := sum("spangrove_exporter_rejected_spans"); got["no trace id"] != 1 || got["unavailable"] != 1 {
-		t.Errorf("rejected %v, want one no trace id and one unavailable", got)
+	if got := sum("spangrove_exporter_rejected_spans"); got["no trace id"] != 4 || got["unavailable"] != 1 || got["validation_error"] != 1 {
+		t.Errorf("rejected %v, want four with no trace id, one unavailable and one invalid", got)
 	}
 	if m, err := tel.GetMetric("spangrove_exporter_put_duration"); err != nil || m.Unit != "s" {
 		t.Errorf("put duration: %+v, %v", m, err)

@@ -58,8 +58,12 @@ type logPart struct {
 
 // consumeLogs stores what log records say of events, each project's for itself.
 func (e *spangroveExporter) consumeLogs(ctx context.Context, ld plog.Logs) error {
-	store := func(p logPart) error { return e.storeLogs(ctx, p) }
-	return deliver(ctx, e, e.splitLogs(ctx, ld), store, logPart.halves)
+	return delivery[logPart]{
+		store:   func(p logPart) outcome { return e.storeLogs(ctx, p) },
+		halves:  logPart.halves,
+		refuse:  func(o outcome) { e.metrics.refuseLogs(ctx, o.refused, o.err) },
+		mayLack: func(logPart) bool { return false },
+	}.deliver(ctx, e, e.splitLogs(ctx, ld))
 }
 
 // halves is part.halves for log records.
@@ -107,10 +111,9 @@ func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) []logPa
 // storeLogs stores what one project gets: notes of the events of spans, and events of the steps that agents
 // tell by records alone. A record that cannot be a note is counted and left
 // out; if none can, that is the error.
-func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
+func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) outcome {
 	if p.err != nil {
-		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount(), p.err)
-		return p.err
+		return outcome{err: p.err, refused: p.logs.LogRecordCount()}
 	}
 	notes, rejected, dropped := e.logMapper(p.logs)
 	e.metrics.dropLogs(ctx, dropped)
@@ -122,16 +125,16 @@ func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
 	batch.LogParts = notes
 	if len(notes) == 0 && len(batch.Events) == 0 {
 		if len(rejected) > 0 {
-			return fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
+			return outcome{err: fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)}
 		}
-		return nil
+		return outcome{}
 	}
 	began := time.Now()
 	err := e.store.Put(ctx, p.project, batch)
 	e.metrics.putNotes(ctx, time.Since(began), len(notes)+len(batch.Events), err)
 	if err != nil {
-		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount()-len(rejected)-dropped, err)
-		return fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
+		err = fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
+		return outcome{err: err, refused: p.logs.LogRecordCount() - len(rejected) - dropped}
 	}
-	return nil
+	return outcome{}
 }

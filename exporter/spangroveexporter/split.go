@@ -31,7 +31,8 @@ type part struct {
 	err     error         // why the project is not known; nothing of the part can be stored
 }
 
-// halves divides a part between two of its resources: those of one request stand one after the other.
+// halves divides a part between two of its resources: those of one request stand one after the other. A resource is divided between two
+// of its spans, unless there are native ones: those of a request belong together.
 func (p part) halves() (a, b part, ok bool) {
 	resources := p.resources
 	if resources == nil {
@@ -40,13 +41,42 @@ func (p part) halves() (a, b part, ok bool) {
 			resources[i] = i
 		}
 	}
-	if p.err != nil || len(resources) < 2 {
+	switch {
+	case p.err != nil:
+		return a, b, false
+	case len(resources) > 1:
+		middle := len(resources) / 2
+		a, b = partOf(p.project, p.request, resources[:middle]), partOf(p.project, p.request, resources[middle:])
+	case len(p.native) == 0 && p.spans > 1:
+		first, second := halvesOf(p.request.ResourceSpans().At(resources[0]))
+		a, b = partOf(p.project, first, nil), partOf(p.project, second, nil)
+	default:
 		return a, b, false
 	}
-	middle := len(resources) / 2
-	a, b = partOf(p.project, p.request, resources[:middle]), partOf(p.project, p.request, resources[middle:])
 	a.trusted, b.trusted = p.trusted, p.trusted
 	return a, b, true
+}
+
+// halvesOf copies the spans of a resource into two requests, each with half of them.
+func halvesOf(rs ptrace.ResourceSpans) (first, second ptrace.Traces) {
+	middle := 0
+	for _, ss := range rs.ScopeSpans().All() {
+		middle += ss.Spans().Len()
+	}
+	middle /= 2
+	first, second = ptrace.NewTraces(), ptrace.NewTraces()
+	for half, td := range []ptrace.Traces{first, second} {
+		to := td.ResourceSpans().AppendEmpty()
+		rs.CopyTo(to)
+		n := 0
+		for _, ss := range to.ScopeSpans().All() {
+			ss.Spans().RemoveIf(func(ptrace.Span) bool {
+				n++
+				return (n <= middle) != (half == 0)
+			})
+		}
+	}
+	return first, second
 }
 
 // split sorts the request's spans by project and by kind. Whose the spans are, in this order:

@@ -52,11 +52,9 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 // put records one write to the store.
 func (t *telemetry) put(ctx context.Context, took time.Duration, events int, err error) {
 	t.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("outcome", reasonOf(err))))
-	if err != nil {
-		t.refuse(ctx, events, err)
-		return
+	if err == nil {
+		t.stored.Add(ctx, int64(events))
 	}
-	t.stored.Add(ctx, int64(events))
 }
 
 // refuse counts spans that err kept from the store.
