@@ -170,6 +170,27 @@ test("a claim is renewed while its item is open, and one that is lost is said", 
   await ann.close();
 });
 
+test("a number is scored as it is typed, digit by digit", async () => {
+  const tag = uuid().slice(0, 8);
+  const { ids } = await calls(tag, 2);
+  const likely = await metric({ name: `likely ${tag}`, return_type: "float", scale: 100 });
+  const { queue } = await send("POST", "/v1/queues", { name: `numbers ${tag}`, event_ids: ids, annotators_per_item: 1, metrics: [likely] });
+  const ann = await as("Ann");
+  await ann.go(`queues/${queue.id}`, ".scoring");
+  for (const [i, text] of ["0.05", "10.0"].entries()) {
+    await press(ann.page, "1");
+    await ann.page.keyboard.type(text);
+    assert.equal(await ann.page.locator(".scoring input").inputValue(), text);
+    await press(ann.page, "Enter", "Enter");
+    if (i === 0) await ann.page.waitForFunction((id) => location.hash.includes(id), ids[1]);
+  }
+  await ann.page.waitForSelector(".empty");
+  const { items } = await send("GET", `/v1/queues/${queue.id}/items`);
+  assert.deepEqual(ids.map((id) => items.find((item) => item.event_id === id).annotations[0].scores[likely]), [0.05, 10]);
+  await ann.check("numbers");
+  await ann.close();
+});
+
 test("queues are made, changed and deleted, with hostile texts, at all widths", async () => {
   const { ids } = await calls("hostile", 1);
   const tag = uuid().slice(0, 8);

@@ -1,6 +1,6 @@
 // The scores that a person gives: a metric's answers as buttons with their number keys, or a field to type in.
 import type { ComponentChildren } from "preact";
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Metric } from "../api/types.gen.ts";
 import { optionsOf, typed, type Score, type Scores } from "../model/queue.ts";
 
@@ -46,13 +46,15 @@ export function Scoring({ metrics, scores, active, optional, onActive, onScore, 
   );
 }
 
+/** A field whose answer is typed. What is being typed, such as "0.", stays as it is until the field is left. */
 function Typed({ id, metric: m, given, onScore }: { id: string; metric: Metric; given: Score | undefined; onScore: (s: Score | null) => void }) {
   const field = useRef<HTMLInputElement>(null);
+  const [draft, setDraft] = useState<string | null>(null);
   const number = m.return_type === "float";
   return (
-    <input ref={field} id={id} class="input" value={given === undefined ? "" : String(given)} aria-label={m.name} inputMode={number ? "decimal" : "text"}
+    <input ref={field} id={id} class="input" value={draft ?? String(given ?? "")} aria-label={m.name} inputMode={number ? "decimal" : "text"}
       placeholder={number ? (m.scale ? `0 to ${m.scale}` : "a number") : "a text"}
-      onInput={(e) => { const s = typed(m, e.currentTarget.value); if (s !== null || e.currentTarget.value === "") onScore(s); }}
+      onInput={(e) => { const s = typed(m, e.currentTarget.value); setDraft(e.currentTarget.value); if (s !== null || e.currentTarget.value === "") onScore(s); }} onBlur={() => setDraft(null)}
       onKeyDown={(e) => { if (e.key === "Enter" || e.key === "Escape") { e.preventDefault(); field.current?.blur(); } }} />
   );
 }
