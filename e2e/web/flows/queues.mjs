@@ -191,6 +191,23 @@ test("a number is scored as it is typed, digit by digit", async () => {
   await ann.close();
 });
 
+test("that there is no next item is said beside the one that was saved", async () => {
+  const tag = uuid().slice(0, 8);
+  const { ids } = await calls(tag, 2);
+  const good = await metric({ name: `fine ${tag}`, return_type: "boolean" });
+  const { queue } = await send("POST", "/v1/queues", { name: `broken ${tag}`, event_ids: ids, annotators_per_item: 1, metrics: [good] });
+  const ann = await as("Ann"); // not checked: the browser itself writes of a request that failed to its console
+  await ann.go(`queues/${queue.id}`, ".scoring");
+  await ann.page.route("**/next", (r) => r.abort());
+  await press(ann.page, "1", "Enter");
+  await soon.match(() => ann.page.locator(".panel [role=alert]").textContent(), /cannot be reached/);
+  await ann.page.unroute("**/next");
+  await press(ann.page, "Enter");
+  await ann.page.waitForFunction((id) => location.hash.includes(id), ids[1]);
+  assert.equal(await ann.page.locator(".panel [role=alert]").count(), 0);
+  await ann.close();
+});
+
 test("queues are made, changed and deleted, with hostile texts, at all widths", async () => {
   const { ids } = await calls("hostile", 1);
   const tag = uuid().slice(0, 8);

@@ -192,7 +192,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
         <Rubric text={queue.description} />
         <Scoring metrics={metrics} scores={draft.scores} active={active} optional={queue.metrics.length === 0} onActive={setActive} onScore={score} />
         <CommentField label="Comment (c)" value={draft.comment} onInput={(comment) => change({ ...draft, comment })} onSave={save} />
-        {problem && <p class="bad" role="alert">{problem}</p>}
+        {(problem || failed !== null) && <p class="bad" role="alert">{problem || format.messageOf(failed)}</p>}
         <div class="moves">
           <button type="button" class="button" disabled={!before || busy} onClick={previous}>Previous <kbd aria-hidden="true">p</kbd></button>
           <button type="button" class="button" disabled={steps.length === 0 || busy} onClick={undo}>Undo <kbd aria-hidden="true">u</kbd></button>
