@@ -151,6 +151,42 @@ test("what somebody else has changed meanwhile is said, and nothing is lost", as
   await close();
 });
 
+test("changes of one datapoint are taken back one after the other, and Enter that is pressed twice saves once", async () => {
+  const { page, check, go, close } = await open();
+  const { result } = await send("POST", "/v1/datasets", { name: "steps back" });
+  await send("POST", "/v1/datapoints", { inputs: { q: "one" }, ground_truth: { a: "two" }, linked_datasets: [result.insertedId] });
+  const now = async () => { const { datapoint: d } = (await rows(result.insertedId)).rows[0]; return [d.inputs.q, d.ground_truth.a]; };
+  await go(`datasets/${result.insertedId}`, ".table .row");
+  const editor = page.locator(".data-edit textarea");
+  const change = async (from, to) => {
+    await cell(page, from).dblclick();
+    await editor.fill(to);
+    await editor.press("Enter");
+    await page.waitForSelector(".data-edit", { state: "detached" });
+  };
+  await change("one", "three");
+  await change("two", "four");
+  await change("three", "five");
+  assert.deepEqual(await now(), ["five", "four"]);
+  for (const [undone, left] of [["inputs.q", ["three", "four"]], ["ground_truth.a", ["three", "two"]], ["inputs.q", ["one", "two"]]]) {
+    await page.keyboard.press("u");
+    await page.waitForSelector(`text=Undone: Changed ${undone}`);
+    assert.deepEqual(await now(), left);
+  }
+  // The second Enter comes while the first is under way.
+  const held = [];
+  await page.route("**/v1/datapoints/*", async (r) => { held.push(r.request().method()); await new Promise((done) => setTimeout(done, 300)); await r.continue(); });
+  await cell(page, "one").dblclick();
+  await editor.fill("six");
+  await editor.press("Enter");
+  await editor.press("Enter");
+  await page.waitForSelector(".data-edit", { state: "detached" });
+  await page.waitForTimeout(500);
+  assert.deepEqual([held, await page.locator(".foot [role=alert]").count(), await now()], [["PUT"], 0, ["six", "two"]]);
+  await check("steps back");
+  await close();
+});
+
 test("datapoints are found by words and by splits, and what is shown is exported", async () => {
   const { page, check, flaws, go, close } = await open();
   await go(`datasets/${questions}`, ".table .row");

@@ -35,6 +35,8 @@ interface Loaded {
 interface Step {
   label: string;
   undo: () => Promise<void>;
+  id?: string; // of the datapoint whose contents were changed
+  version?: number; // of its contents since
 }
 
 interface Draft {
@@ -86,6 +88,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
   const [removing, setRemoving] = useState(false);
   const [splits, setSplits] = useState(localStorage.getItem("spangrove.splits") !== "closed" && innerWidth > 900);
   const steps = useRef<Step[]>([]);
+  const saving = useRef(false);
   const stop = useRef<AbortController | null>(null);
 
   const ask = (cursor: string | null) => {
@@ -114,13 +117,19 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
   const ids = asked ?? all.slice(0, shownColumns);
 
   /** Puts a part of a datapoint in place of what it was, and says how it is taken back. */
-  const write = async (r: Row, part: string, json: string, label: string) => {
+  const write = async (r: Row, part: string, json: string, label: string): Promise<Step> => {
     await call(`v1/datapoints/${r.id}`, { method: "PUT", json: `{${JSON.stringify(part)}:${json},"if_version":${r.version}}` });
     const raw = { ...r.raw, [part]: json };
     const next: Row = { ...r, raw, cells: cellsOf(raw), version: json === r.raw[part] ? r.version : r.version + 1 };
     setState((s) => ({ ...s, rows: s.rows.map((x) => (x.id === r.id ? next : x)) }));
     onChange();
-    return { label, undo: async () => { await write(next, part, r.raw[part]!, label); } };
+    const step: Step = {
+      label, id: r.id, version: next.version, undo: async () => {
+        const { version } = await write({ ...next, version: step.version! }, part, r.raw[part]!, label);
+        for (const before of steps.current) if (before.id === r.id && before.version === r.version) before.version = version; // its contents are there again
+      },
+    };
+    return step;
   };
   const done = (step: Step) => {
     steps.current.push(step);
@@ -136,6 +145,8 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
     const part = dot > 0 ? d.column.slice(0, dot) : d.column;
     if (dot < 0 && (json[0] !== (part === "history" ? "[" : "{"))) return setProblem(part === "history" ? "The history must be an array of objects." : `All of ${part} must be an object.`);
     if (json === (dot > 0 ? r.cells.get(d.column) : r.raw[part])) return setDraft(null);
+    if (saving.current) return; // Enter was pressed twice
+    saving.current = true;
     try {
       done(await write(r, part, dot > 0 ? object(members(r.raw[part]!).set(d.column.slice(dot + 1), json)) : json, `Changed ${d.column}`));
       setDraft(null);
@@ -143,6 +154,8 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
       if (!(e instanceof ApiError && e.status === 409)) return setProblem(format.messageOf(e));
       setTurn((n) => n + 1);
       setProblem("Somebody else has changed this datapoint meanwhile. The list has theirs now; your text is still here, and saving again puts it over theirs.");
+    } finally {
+      saving.current = false;
     }
   };
   const undo = async () => {
