@@ -433,6 +433,10 @@ test("a thread says each message once, and a transcript has every step", () => {
   const u1 = { role: "user", content: "one" }, a1 = { role: "assistant", content: "first" }, u2 = { role: "user", content: "two" };
   const items = thread.thread([event("1", [u1], "first"), event("2", [u1, a1, u2], "second")]);
   assert.deepEqual(items.map((i) => [i.event, messages.messageLine(i.message), i.repeated]), [["1", "one", 0], ["1", "first", 0], ["2", "two", 2], ["2", "second", 0]]);
+  // What somebody says once more in a conversation is another message, and what a call sends again is not.
+  const yes = { role: "user", content: "yes" }, again = [event("1", [u1], "sure?"), event("2", [u1, { ...a1, content: "sure?" }, yes], "sure?"), event("3", [u1, { ...a1, content: "sure?" }, yes, { ...a1, content: "sure?" }, yes], "done")];
+  assert.deepEqual(thread.thread(again).map((i) => [i.event, messages.messageLine(i.message), i.repeated]),
+    [["1", "one", 0], ["1", "sure?", 0], ["2", "yes", 2], ["2", "sure?", 0], ["3", "yes", 4], ["3", "done", 0]]);
   const steps = thread.transcript(small());
   assert.deepEqual(steps.map((s) => [s.node.id, s.depth, s.wrappers]), [["m1", 0, 1], ["t1", 0, 1], ["m2", 0, 1]]);
 });

@@ -12,21 +12,24 @@ export interface ThreadItem {
 
 /**
  * Returns the messages of model calls in the order in which they were said. A call sends the conversation so far again: what was shown
- * already is left out and counted. events are whole, in order of their start.
+ * already is left out and counted, but for what somebody says once more in it. events are whole, in order of their start.
  */
 export function thread(events: Event[]): ThreadItem[] {
-  const seen = new Set<string>();
+  const seen = new Map<string, number>(); // how often a message was shown
   const items: ThreadItem[] = [];
   for (const e of events) {
     let repeated = 0;
+    const times = new Map<string, number>(); // how often it stands in this call so far
     const add = (m: Message) => {
       if (m.parts.length === 0) return;
       const key = messageKey(m);
-      if (seen.has(key)) {
+      const n = (times.get(key) ?? 0) + 1;
+      times.set(key, n);
+      if (n <= (seen.get(key) ?? 0)) {
         repeated++;
         return;
       }
-      seen.add(key);
+      seen.set(key, n);
       items.push({ message: m, event: e.event_id, repeated });
       repeated = 0;
     };
