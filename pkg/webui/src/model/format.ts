@@ -10,11 +10,8 @@ export function count(n: number): string {
 
 /** 1234567 → "1.2M"; below ten thousand as count. */
 export function short(n: number): string {
-  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]] as const) {
-    if (Math.abs(n) >= size) {
-      const value = unit === "k" ? n / 1e3 : n / size;
-      return `${value >= 100 ? value.toFixed(0) : value.toFixed(1)}${unit}`;
-    }
+  for (const [from, size, unit] of [[999.5e6, 1e9, "B"], [999.5e3, 1e6, "M"], [1e4, 1e3, "k"]] as const) { // each bound is where a number would round up to the next unit
+    if (Math.abs(n) >= from) return `${(n / size).toFixed(Math.abs(n) < 99.95 * size ? 1 : 0)}${unit}`;
   }
   return count(n);
 }
