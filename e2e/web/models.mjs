@@ -45,7 +45,7 @@ test("the grammar of filters is read as it is written, whatever the values", () 
   const r = random(7);
   const letters = ["a", "Z", "9", " ", '"', "\\", ":", ">", "<", "~", "!", "-", "(", ")", "OR", " OR ", "ü", "語", "\t", "."];
   const text = (n) => Array.from({ length: n }, () => letters[r(letters.length)]).join("");
-  const fields = ["name", "metadata.a.b", "cost", "event.model"];
+  const fields = ["name", "metadata.a.b", "cost", "event.model", "metadata.sales region", 'metadata.llm:model "x" (y) OR -z'];
   const operators = [":", "-:", "~", "!~", ">", "<", "has", "-has", "words"];
   const simple = () => {
     const operator = operators[r(operators.length)];
@@ -113,6 +113,16 @@ test("filters are those of the API, and what cannot be expressed is said", () =>
   }
   for (const bad of ["(name:a OR refund)", "(cost>1 OR event.name:a)", `name:(${Array(101).fill("a").join(" OR ")})`, `(${Array(9).fill("name:a").join(" OR ")})`]) {
     assert.ok(one(bad, "sessions").problem, bad);
+  }
+});
+
+test("a path with spaces or signs is asked for as it is", () => {
+  for (const path of ["metadata.sales region", "metadata.llm:model", "metrics.is it good?", 'inputs."quoted"']) {
+    for (const [operator, asked] of [[":", "is"], ["-:", "is not"], ["~", "contains"], ["has", "exists"]]) {
+      const { filters, problem } = filter.compile(filter.addTerm("type:model", { field: path, operator, value: operator === "has" ? "" : "the north" }), "events");
+      assert.deepEqual([problem, filters.length, filters[1]?.field, filters[1]?.operator], [null, 2, path, asked]);
+    }
+    assert.deepEqual(filter.valuesIn(filter.withValues("refund", path, ["a b", "c"]), path), ["a b", "c"]);
   }
 });
 

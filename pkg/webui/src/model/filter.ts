@@ -7,7 +7,7 @@ The text of a filter bar, and the filters of the API that it stands for.
   cost>0.1  duration<2s  numbers; durations may have a unit (ms, s, m, h)
   has:error  -has:error  the field exists, or does not
   "two words"  refund    a word, or words, in what went in or out, the name or the error
-  metadata.region:"eu west"   any path; values in quotes where they have spaces
+  metadata.region:"eu west"   any path; values in quotes where they have spaces, and so paths: "metadata.sales region":west
   model:(o3 OR gpt-4o)   one of several values;  -model:(o3 OR gpt-4o) none of them;  model~(o3 OR gpt) contains one of them
   (type:tool has:error OR cost>1)   all parts of one of the alternatives
 
@@ -131,20 +131,22 @@ function readTerm(text: string, at: number, inBrackets: boolean): Read {
   const ends = (c: string) => /\s/.test(c) || (inBrackets && c === ")");
   let i = at;
   let negative = false;
-  if (text[i] === '"') {
-    const words = readQuoted(text, i);
-    if (!words) return { message: "A quote is missing at the end." };
-    return { field: "", operator: "words", value: words.value, to: words.to };
-  }
   if (text[i] === "-") {
     negative = true;
     i++;
   }
   const start = i;
-  while (i < text.length && !ends(text[i]!) && !/[:~<>!]/.test(text[i]!)) i++;
-  const field = text.slice(start, i);
+  let field: string;
+  if (text[i] === '"') {
+    const quoted = readQuoted(text, i);
+    if (!quoted) return { message: "A quote is missing at the end." };
+    ({ value: field, to: i } = quoted);
+  } else {
+    while (i < text.length && !ends(text[i]!) && !/[:~<>!]/.test(text[i]!)) i++;
+    field = text.slice(start, i);
+  }
   const sign = text[i];
-  if (sign === undefined || ends(sign)) {
+  if (sign === undefined || !/[:~<>!]/.test(sign)) {
     if (negative) return { message: `-${field}: a word cannot be excluded; name a field, as in -name:${field || "x"}.` };
     return { field: "", operator: "words", value: field, to: i };
   }
@@ -230,16 +232,20 @@ export function quote(value: string): string {
   return value !== "" && value !== "OR" && /^[^\s"\\()]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`;
 }
 
+/** Writes a word or the name of a field, in quotes where it must. */
+export const bare = (word: string): string => (word !== "OR" && /^[^\s"\\:~<>!()-][^\s"\\:~<>!()]*$/.test(word) ? word : `"${word.replace(/[\\"]/g, "\\$&")}"`);
+
 /** Writes one term. */
 export function writeTerm(term: Part): string {
   const value = term.values ? `(${term.values.map(quote).join(" OR ")})` : quote(term.value);
+  const field = bare(term.field);
   switch (term.operator) {
     case "has": return `has:${quote(term.field)}`;
     case "-has": return `-has:${quote(term.field)}`;
-    case "words": return term.value !== "OR" && /^[^\s"\\:~<>!()-][^\s"\\:~<>!()]*$/.test(term.value) ? term.value : `"${term.value.replace(/[\\"]/g, "\\$&")}"`;
+    case "words": return bare(term.value);
     case "or": return `(${(term.any ?? []).map(write).join(" OR ")})`;
-    case "-:": return `-${term.field}:${value}`;
-    default: return `${term.field}${term.operator}${value}`;
+    case "-:": return `-${field}:${value}`;
+    default: return `${field}${term.operator}${value}`;
   }
 }
 
@@ -339,7 +345,7 @@ function toFilter(term: Part, names: Record<string, string>): Condition | string
     return operator !== null && /^(running|ended)$/.test(term.value) ? { field, operator, value: term.value } : "The state of a session is state:running or state:ended.";
   }
   const root = field.split(".", 1)[0]!;
-  if (!roots.has(root)) return `There is no field ${term.field}. Fields of your own begin with metadata., as in metadata.${term.field}:…`;
+  if (!roots.has(root)) return `There is no field ${term.field}. Fields of your own begin with metadata., as in ${bare(`metadata.${term.field}`)}:…`;
   const isNumber = numeric.has(field);
   switch (term.operator) {
     case "has": return { field, operator: "exists" };

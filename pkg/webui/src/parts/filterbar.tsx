@@ -1,6 +1,6 @@
 // The filter bar: text in one grammar, completed from the fields and values that there are.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { compile, quote, termAt } from "../model/filter.ts";
+import { bare, compile, quote, termAt } from "../model/filter.ts";
 import { Icon } from "./icon.tsx";
 
 export interface Suggestion {
@@ -49,10 +49,10 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
       const found = await values(field, part).catch(() => []);
       next = found.map((v) => ({ text: `${minus}${field}${sign}${quote(v.value)}`, label: v.value, note: String(v.count) }));
     } else if (typed !== "") {
-      const bare = typed.replace(/^-/, "");
-      next = fields.filter((f) => f.startsWith(bare) || f.includes(`.${bare}`)).slice(0, 12).map((f) => ({ text: `${typed.startsWith("-") ? "-" : ""}${f}:`, label: f }));
+      const part = typed.replace(/^-?"?/, "");
+      next = fields.filter((f) => f.startsWith(part) || f.includes(`.${part}`)).slice(0, 12).map((f) => ({ text: `${typed.startsWith("-") ? "-" : ""}${bare(f)}:`, label: f }));
     } else {
-      next = fields.slice(0, 12).map((f) => ({ text: `${f}:`, label: f }));
+      next = fields.slice(0, 12).map((f) => ({ text: `${bare(f)}:`, label: f }));
     }
     if (mine === turn.current) {
       setList(next);
