@@ -78,6 +78,39 @@ test("a tool is called, its result is typed, and the model goes on; a run can be
   await p.close();
 });
 
+test("a variant that is deleted while all run takes no other's answer with it", async () => {
+  const { event_id } = await makeEvent();
+  const p = await open();
+  await p.go(`playground?event=${event_id}`, ".prompt-text");
+  await p.page.keyboard.press("v");
+  await p.page.locator("[aria-label='Variant B'] .prompt-text").nth(1).fill("What is the capital of Portugal?");
+  // A says something and goes on, B has not begun.
+  await p.page.evaluate(() => {
+    const real = window.fetch;
+    window.fetch = (url, init) => {
+      if (!String(url).endsWith("/playground/run")) return real(url, init);
+      const first = JSON.parse(init.body).messages.at(-1).content.includes("three");
+      return Promise.resolve(new Response(new ReadableStream({
+        start(c) {
+          if (first) c.enqueue(new TextEncoder().encode('event: delta\ndata: {"text":"of the first"}\n\n'));
+          init.signal.addEventListener("abort", () => c.error(init.signal.reason));
+        },
+      })));
+    };
+  });
+  await p.page.click("button:has-text('Run'):not(:has-text('dataset'))");
+  await p.page.waitForSelector("[aria-label='Variant A'] .answer:has-text('of the first')");
+  await p.page.waitForSelector("[aria-label='Variant B'] .answer[aria-busy=true]");
+  await p.page.click("[aria-label='Delete A']");
+  await soon.equal(() => p.page.locator(".variant").count(), 1);
+  await p.page.waitForSelector(".answer[aria-busy=false]");
+  await p.page.waitForTimeout(200);
+  assert.match(await p.page.inputValue(".prompt-text >> nth=1"), /Portugal/);
+  assert.match(await p.page.textContent(".answer"), /^\s*Stopped\.\s*$/);
+  await p.check("a variant that is deleted");
+  await p.close();
+});
+
 test("hostile texts stay texts, and what is wrong is said in place", async () => {
   const { event_id } = await makeEvent({ inputs: { chat_history: hostile.map((content) => ({ role: "user", content })) }, outputs: hostile[0] });
   const p = await open();

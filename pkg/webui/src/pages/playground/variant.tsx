@@ -8,7 +8,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Markdown } from "../../parts/markdown.tsx";
 import { Prompt } from "../../parts/prompt.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
-import { draft, edit, editVariant, run, running } from "./draft.ts";
+import { draft, edit, editVariant, run, running, stopAll } from "./draft.ts";
 
 /** Settings that are seldom set, in words. */
 const texts: [string, string, string][] = [
@@ -34,8 +34,10 @@ export function VariantColumn({ at, letter, variant: v, answer, allowed, against
   const providers = me.value?.providers ?? [];
   const hidden = [...numbers.slice(3), ...texts.map(([n]) => n)].filter((n) => v.settings[n]).length + (v.tools.trim() ? 1 : 0);
   const remove = () => {
-    running.value.forEach((stop) => stop.abort()); // the others would move
-    edit({ variants: draft.value.variants.filter((_, i) => i !== at), answers: draft.value.answers.filter((_, i) => i !== at) });
+    const stopped = running.value; // the others would move
+    stopAll();
+    running.value = new Map();
+    edit({ variants: draft.value.variants.filter((_, i) => i !== at), answers: draft.value.answers.map((a, i) => (a && stopped.has(i) ? { ...a, error: "Stopped." } : a)).filter((_, i) => i !== at) });
   };
   return (
     <section class="variant" aria-label={`Variant ${letter}`}>
