@@ -174,6 +174,26 @@ test("two variants run over chosen datapoints make two experiments, which metric
   await p.close();
 });
 
+test("an experiment that fails asks nothing more", async () => {
+  const { result } = await send("POST", "/v1/datasets", { name: "lakes" });
+  await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: Array.from({ length: 12 }, (_, i) => ({ country: `land ${i}` })), mapping: { inputs: ["country"], ground_truth: [], history: [] } });
+  const p = await open(); // not checked: the browser itself writes of a request that failed to its console
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.locator(".prompt-text").nth(1).fill("What is the largest lake of {{country}}?");
+  await p.page.click("button:has-text('Run over a dataset')");
+  await p.page.selectOption("dialog select", { label: "lakes (12)" });
+  let begun = 0;
+  await p.page.route("**/v1/session/start", (r) => (begun++ === 0 ? r.abort() : r.continue()));
+  await p.page.click("dialog button:has-text('Run 12 questions')");
+  await p.page.waitForSelector(".experiment:has-text('failed')", { timeout: 20_000 });
+  const then = begun;
+  await p.page.waitForTimeout(1500);
+  assert.deepEqual([begun, begun <= 4], [then, true], "datapoints are asked after the end");
+  assert.match(await p.page.textContent(".experiment"), /cannot be reached/);
+  await p.close();
+});
+
 test("what says nothing is not sent, and what is missing is said before anything is made", async () => {
   const { result } = await send("POST", "/v1/datasets", { name: "rivers" });
   await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: ["Portugal", "Norway"].map((country) => ({ country })), mapping: { inputs: ["country"], ground_truth: [], history: [] } });

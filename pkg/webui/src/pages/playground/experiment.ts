@@ -68,9 +68,15 @@ export async function start(name: string, dataset: string, points: Datapoint[], 
     try {
       await call("v1/runs", { method: "POST", body: { run_id: id, name, status: "running", dataset_id: dataset, datapoint_ids: points.map((d) => d.id), configuration: { ...requestOf(variant, {}) }, metadata: { source: "playground" } } });
       const waiting = [...points];
-      await Promise.all(Array.from({ length: atOnce }, async () => {
-        for (let d = waiting.shift(); d && !mine.signal.aborted; d = waiting.shift()) await one(d);
+      const ended = await Promise.allSettled(Array.from({ length: atOnce }, async () => {
+        try {
+          for (let d = waiting.shift(); d && !mine.signal.aborted; d = waiting.shift()) await one(d);
+        } catch (e) {
+          waiting.length = 0; // nothing more is asked, and what is under way comes to its end
+          throw e;
+        }
       }));
+      for (const e of ended) if (e.status === "rejected") throw e.reason;
       const { failed } = experiments.value.find((e) => e.id === id)!;
       if (failed === points.length) state = "failed";
     } catch (e) {
