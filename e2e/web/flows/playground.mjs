@@ -194,6 +194,25 @@ test("an experiment that fails asks nothing more", async () => {
   await p.close();
 });
 
+test("an experiment is made from a page on plain HTTP", async () => {
+  const { result } = await send("POST", "/v1/datasets", { name: "hills" });
+  await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: [{ country: "Portugal" }], mapping: { inputs: ["country"], ground_truth: [], history: [] } });
+  const p = await open();
+  await p.page.addInitScript(() => { crypto.randomUUID = undefined; }); // as browsers have it there
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.locator(".prompt-text").nth(1).fill("What is the capital of {{country}}?");
+  await p.page.click("button:has-text('Run over a dataset')");
+  await p.page.selectOption("dialog select", { label: "hills (1)" });
+  await p.page.click("dialog button:has-text('Run 1 question')");
+  await p.page.waitForSelector(".experiment a", { timeout: 20_000 });
+  const id = (await p.page.getAttribute(".experiment a", "href")).split("/").pop();
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal((await send("GET", `/v1/runs/${id}`)).evaluation.status, "completed");
+  await p.check("plain HTTP");
+  await p.close();
+});
+
 test("what says nothing is not sent, and what is missing is said before anything is made", async () => {
   const { result } = await send("POST", "/v1/datasets", { name: "rivers" });
   await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: ["Portugal", "Norway"].map((country) => ({ country })), mapping: { inputs: ["country"], ground_truth: [], history: [] } });

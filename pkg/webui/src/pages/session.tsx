@@ -15,7 +15,7 @@ import { idleTimes, narrow, overlaps, readRange, readTime, wholeRange, writeRang
 import { countOf, criticalPath, foldedBelow, loadedOf, pathTo, unloaded, visibleRows, type Gap, type Node, type Row, type Tree } from "../model/tree.ts";
 import { firstGap } from "../model/treewindow.ts";
 import { markWords } from "../parts/highlight.ts";
-import { Copy, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
+import { Copy, copyText, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { EventTitle, EventView } from "../parts/eventview.tsx";
 import { GraphView, TrajectoryView } from "../parts/graphview.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -186,8 +186,8 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
       ...(offline.answer ? [] : [{ id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
-        { id: "save-file", keys: [], label: "Copy the command that saves this session as a file", group: "Session", run: () => void navigator.clipboard.writeText(`spangrove case export ${id} --file session.html`) }]),
-      { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
+        { id: "save-file", keys: [], label: "Copy the command that saves this session as a file", group: "Session", run: () => void copyText(`spangrove case export ${id} --file session.html`) }]),
+      { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void copyText(location.href) },
     ]);
   }, [rows, tree, match]);
 

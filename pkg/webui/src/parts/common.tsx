@@ -26,13 +26,27 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** Puts a text into the clipboard. Browsers have an interface for that on HTTPS and on their own machine; elsewhere a selection is copied. */
+export async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const before = document.activeElement as HTMLElement;
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.style.position = "fixed";
+  (before.closest("dialog") ?? document.body).append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  before.focus();
+}
+
 /** A button that copies a text, and says so. */
 export function Copy({ text, label, plain }: { text: string | (() => string | Promise<string>); label: string; plain?: boolean }) {
   const [done, setDone] = useState(false);
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
+    await copyText(typeof text === "string" ? text : await text());
     setDone(true);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setDone(false), 1500);

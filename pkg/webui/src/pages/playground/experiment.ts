@@ -30,12 +30,15 @@ export const cancel = (): void => stop.abort();
 
 const keep = (e: BeforeUnloadEvent) => e.preventDefault();
 
+/** A random UUID: browsers have crypto.randomUUID on HTTPS and on their own machine only. */
+const uuid = () => "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) => (Number(c) ^ (crypto.getRandomValues(new Uint8Array(1))[0]! & (15 >> (Number(c) / 4)))).toString(16));
+
 /** Begins an experiment for each variant, and has metrics score each that has ended. */
 export async function start(name: string, dataset: string, points: Datapoint[], variants: { letter: string; variant: Variant }[], names: string[], metrics: Metric[]): Promise<void> {
   stop = new AbortController();
   const mine = stop;
   experiments.value = variants.map(({ letter }) => ({
-    id: crypto.randomUUID(), name: variants.length > 1 ? `${name} ${letter}` : name, done: 0, failed: 0, total: points.length, cost: 0, state: "running", scores: "", problem: "",
+    id: uuid(), name: variants.length > 1 ? `${name} ${letter}` : name, done: 0, failed: 0, total: points.length, cost: 0, state: "running", scores: "", problem: "",
   }));
   const change = (id: string, f: (e: Experiment) => Partial<Experiment>) => { experiments.value = experiments.value.map((e) => (e.id === id ? { ...e, ...f(e) } : e)); };
   addEventListener("beforeunload", keep);
@@ -44,7 +47,7 @@ export async function start(name: string, dataset: string, points: Datapoint[], 
     const sessions: string[] = [];
     const about = (d: Datapoint) => ({ run_id: id, dataset_id: dataset, datapoint_id: d.id });
     const one = async (d: Datapoint) => {
-      const session = crypto.randomUUID();
+      const session = uuid();
       const body = requestOf(variant, valuesOf(names, d));
       const began = Date.now();
       await call("v1/session/start", { method: "POST", signal: mine.signal, body: { session: {
