@@ -19,6 +19,77 @@ const slowly = (page) => page.route("**/v1/**", async (r) => {
   await r.continue();
 });
 
+test("what is pressed twice is done once", async () => {
+  const { session, event } = await stored({ outputs: { content: "Yes." } });
+  const { page, context, check, go, close } = await open();
+  await context.addInitScript(() => localStorage.setItem("spangrove.person", "Ann"));
+  await slowly(page);
+  await go(`session/${session}?e=${event}`, ".comments form");
+  await page.fill(".comments textarea", "once");
+  await page.locator(".comments form .button", { hasText: "Comment" }).dblclick();
+  await page.fill(".comments textarea", "typed meanwhile");
+  await page.waitForSelector(".comments article");
+  await page.waitForTimeout(700);
+  assert.equal(await page.inputValue(".comments textarea"), "typed meanwhile");
+  assert.deepEqual((await send("GET", `/v1/events/${event}/comments`)).data.map((c) => c.text), ["once"]);
+
+  await page.click("text=Add to queue");
+  await page.fill("dialog input[required]", `queue ${tag}`);
+  await page.locator("dialog button[type=submit]").dblclick();
+  await page.waitForSelector("dialog .good");
+  await page.waitForTimeout(500);
+  assert.equal((await send("GET", "/v1/queues")).queues.filter((q) => q.name === `queue ${tag}`).length, 1);
+  await page.keyboard.press("Escape");
+
+  await page.click("text=Add to dataset");
+  await page.fill("dialog input[required]", `dataset ${tag}`);
+  await page.locator("dialog button[type=submit]").dblclick();
+  await page.waitForSelector("dialog .good");
+  await page.waitForTimeout(500);
+  const sets = async (name) => (await send("GET", "/v1/datasets?ids=false")).datasets.filter((d) => d.name === name).map((d) => d.num_points);
+  assert.deepEqual(await sets(`dataset ${tag}`), [1]);
+  await page.keyboard.press("Escape");
+
+  await go("datasets", "header .primary");
+  await page.click("header .primary");
+  await page.fill("dialog input", `named ${tag}`);
+  await page.locator("dialog button[type=submit]").dblclick();
+  await page.waitForFunction(() => /#\/datasets\/./.test(location.hash));
+  await page.waitForTimeout(500);
+  assert.deepEqual(await sets(`named ${tag}`), [0]);
+
+  await go("queues?edit=new", "dialog[open]");
+  await page.getByLabel("Name", { exact: true }).fill(`made ${tag}`);
+  await page.getByRole("button", { name: "Create" }).dblclick();
+  await page.waitForFunction(() => /#\/queues\/./.test(location.hash));
+  await page.waitForTimeout(500);
+  assert.equal((await send("GET", "/v1/queues")).queues.filter((q) => q.name === `made ${tag}`).length, 1);
+
+  await go("charts/new", ".chart-form");
+  await page.locator(".chart-form input").first().fill(`chart ${tag}`);
+  await page.locator("header .primary").dblclick();
+  await page.waitForFunction(() => /#\/charts\/(?!new)/.test(location.hash));
+  await page.waitForTimeout(500);
+  const charts = async () => (await send("GET", "/v1/charts")).data;
+  assert.equal((await charts()).filter((c) => c.name === `chart ${tag}`).length, 1);
+
+  await go("dashboards", ".new input");
+  await page.fill(".new input", `board ${tag}`);
+  await page.locator(".new button").dblclick();
+  await page.waitForFunction(() => /#\/dashboards\/./.test(location.hash));
+  await page.waitForTimeout(500);
+  const boards = async (name) => (await send("GET", "/v1/dashboards")).data.filter((d) => d.name === name).length;
+  assert.equal(await boards(`board ${tag}`), 1);
+  const before = (await charts()).length;
+  await go("dashboards/cost", ".tile");
+  await page.locator("header .button", { hasText: "Copy" }).dblclick();
+  await page.waitForFunction(() => location.hash.includes("arrange"), null, { timeout: 20_000 });
+  await page.waitForTimeout(1000);
+  assert.deepEqual([await boards("Cost (copy)"), (await charts()).length - before], [1, 10]);
+  await check("twice");
+  await close();
+});
+
 test("texts are copied on plain HTTP, too", async () => {
   const { session, event } = await stored();
   const { page, check, go, close } = await open();

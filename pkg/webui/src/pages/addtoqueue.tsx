@@ -5,24 +5,20 @@ import type { CreateQueueAnswer, CreateQueueBody, ListQueuesAnswer, UpdateQueueB
 import { href } from "../app/router.ts";
 import * as format from "../model/format.ts";
 import { Dialog, Problem, useLoaded } from "../parts/common.tsx";
+import { useWork } from "../parts/form.tsx";
 
 /** At most 1000 events at a time, as the server takes them. */
 export function AddToQueue({ events, onClose }: { events: string[]; onClose: () => void }) {
   const list = useLoaded("queues", (signal) => call<ListQueuesAnswer>("v1/queues", { signal }));
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run } = useWork();
   const [done, setDone] = useState("");
-  const save = async () => {
-    setProblem("");
-    try {
-      if (chosen !== "") await call(`v1/queues/${chosen}`, { method: "PUT", body: { add_event_ids: events } satisfies UpdateQueueBody });
-      const id = chosen !== "" ? chosen : (await call<CreateQueueAnswer>("v1/queues", { method: "POST", body: { name: name.trim(), event_ids: events } satisfies CreateQueueBody })).queue.id;
-      setDone(id);
-    } catch (e) {
-      setProblem(format.messageOf(e));
-    }
-  };
+  const save = () => run(async () => {
+    if (chosen !== "") await call(`v1/queues/${chosen}`, { method: "PUT", body: { add_event_ids: events } satisfies UpdateQueueBody });
+    const id = chosen !== "" ? chosen : (await call<CreateQueueAnswer>("v1/queues", { method: "POST", body: { name: name.trim(), event_ids: events } satisfies CreateQueueBody })).queue.id;
+    setDone(id);
+  });
   return (
     <Dialog label="Add to a queue" onClose={onClose}>
       <form class="form" onSubmit={(e) => { e.preventDefault(); if (done) onClose(); else void save(); }}>
@@ -40,7 +36,7 @@ export function AddToQueue({ events, onClose }: { events: string[]; onClose: () 
         {done && <p class="good" role="status">In the queue. <a href={href(["queues", done])}>Annotate</a></p>}
         <div class="form-end">
           {!done && <button type="button" class="button" onClick={onClose}>Cancel</button>}
-          <button class="button primary" type="submit" disabled={!done && chosen === "" && name.trim() === ""}>{done ? "Close" : "Add"}</button>
+          <button class="button primary" type="submit" disabled={busy || (!done && chosen === "" && name.trim() === "")}>{done ? "Close" : "Add"}</button>
         </div>
       </form>
     </Dialog>

@@ -13,6 +13,7 @@ import * as format from "../model/format.ts";
 import { countOf } from "../model/tree.ts";
 import { allows } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
+import { useWork } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { AddToQueue } from "./addtoqueue.tsx";
 
@@ -179,27 +180,24 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
   const list = useLoaded("datasets", (signal) => call<ListDatasetsAnswer>("v1/datasets?limit=200&ids=false", { signal }));
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run } = useWork();
   const [done, setDone] = useState(false);
   const [from, setFrom] = useState("inputs");
   const [expected, setExpected] = useState("outputs");
   const paths = useMemo(() => pathsOf(event), [event]);
   const inputs = mapped(event, from, "input");
   const truth = mapped(event, expected, "output");
-  const save = async () => {
-    setProblem("");
-    try {
-      let dataset = chosen;
-      if (dataset === "") {
-        const made = await call<CreateDatasetAnswer>("v1/datasets", { method: "POST", body: { name: name.trim() } satisfies CreateDatasetBody });
-        dataset = made.result.insertedId;
-      }
-      await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } satisfies CreateDatapointBody });
-      setDone(true);
-    } catch (e) {
-      setProblem(format.messageOf(e));
+  const save = () => run(async () => {
+    let dataset = chosen;
+    if (dataset === "") {
+      const made = await call<CreateDatasetAnswer>("v1/datasets", { method: "POST", body: { name: name.trim() } satisfies CreateDatasetBody });
+      dataset = made.result.insertedId;
+      setChosen(dataset); // what fails from here on is tried again with the same
+      list.reload();
     }
-  };
+    await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } satisfies CreateDatapointBody });
+    setDone(true);
+  });
   return (
     <Dialog label="Add to a dataset" onClose={onClose} className="wide">
       <form class="form" onSubmit={(e) => { e.preventDefault(); if (done) onClose(); else void save(); }}>
@@ -227,7 +225,7 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
         {done && <p class="good" role="status">The datapoint was added.</p>}
         <div class="form-end">
           {!done && <button type="button" class="button" onClick={onClose}>Cancel</button>}
-          <button class="button primary" type="submit" disabled={!done && chosen === "" && name.trim() === ""}>{done ? "Close" : "Add"}</button>
+          <button class="button primary" type="submit" disabled={busy || (!done && chosen === "" && name.trim() === "")}>{done ? "Close" : "Add"}</button>
         </div>
       </form>
     </Dialog>

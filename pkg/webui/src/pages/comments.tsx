@@ -6,6 +6,7 @@ import { person, setPerson } from "../app/person.ts";
 import { allows } from "../app/session.ts";
 import * as format from "../model/format.ts";
 import { Problem, useLoaded } from "../parts/common.tsx";
+import { useWork } from "../parts/form.tsx";
 import { AskPerson } from "../parts/person.tsx";
 
 /** How many the thread shows until somebody asks for all. */
@@ -16,23 +17,19 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
   const [all, setAll] = useState(false);
   const [draft, setDraft] = useState("");
   const [asking, setAsking] = useState(false);
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run } = useWork();
   const may = allows("full");
-  const change = async (work: () => Promise<unknown>) => {
-    setProblem("");
-    try {
-      await work();
-      list.reload();
-      onChange?.();
-      return true;
-    } catch (e) {
-      setProblem(format.messageOf(e));
-      return false;
-    }
-  };
-  const add = async () => {
+  const change = (work: () => Promise<unknown>) => run(async () => {
+    await work();
+    list.reload();
+    onChange?.();
+  });
+  const add = () => {
     if (person.value === "") setAsking(true);
-    else if (await change(() => call(`v1/events/${event}/comments`, { method: "POST", body: { author: person.value, text: draft } satisfies CreateCommentBody }))) setDraft("");
+    else if (!busy) void change(async () => {
+      await call(`v1/events/${event}/comments`, { method: "POST", body: { author: person.value, text: draft } satisfies CreateCommentBody });
+      setDraft((now) => (now === draft ? "" : now)); // what was typed meanwhile stays
+    });
   };
   if (list.error && !list.value) return <Problem error={list.error} retry={list.reload} />;
   const comments = list.value?.data ?? [];
@@ -42,12 +39,12 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
     <section class="comments" aria-label="Comments">
       <h2>{comments.length === 0 ? "Comments" : format.plural(comments.length, "comment")}</h2>
       {hidden > 0 && <button type="button" class="button earlier" onClick={() => setAll(true)}>{format.plural(hidden, "earlier comment")}</button>}
-      {comments.slice(hidden).map((c) => <Said key={c.id} comment={c} may={may} change={change} />)}
-      {may && (asking ? <AskPerson name={person.value} onName={(name) => { setPerson(name); setAsking(false); if (draft.trim() !== "") void add(); }}>Comment under this name</AskPerson> : (
-        <form onSubmit={(e) => { e.preventDefault(); void add(); }}>
+      {comments.slice(hidden).map((c) => <Said key={c.id} comment={c} may={may} busy={busy} change={change} />)}
+      {may && (asking ? <AskPerson name={person.value} onName={(name) => { setPerson(name); setAsking(false); if (draft.trim() !== "") add(); }}>Comment under this name</AskPerson> : (
+        <form onSubmit={(e) => { e.preventDefault(); add(); }}>
           <textarea class="input" rows={2} required maxLength={10_000} aria-label="New comment" placeholder="Comment" value={draft} onInput={(e) => setDraft(e.currentTarget.value)}
-            onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); if (draft.trim() !== "") void add(); } }} />
-          <button type="submit" class="button" disabled={draft.trim() === ""}>Comment</button>
+            onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); if (draft.trim() !== "") add(); } }} />
+          <button type="submit" class="button" disabled={busy || draft.trim() === ""}>Comment</button>
           {person.value !== "" && <button type="button" class="button plain" title="Change the name" onClick={() => setAsking(true)}><span class="ellipsis">{`as ${person.value}`}</span></button>}
         </form>
       ))}
@@ -56,7 +53,7 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
   );
 }
 
-function Said({ comment: c, may, change }: { comment: Comment; may: boolean; change: (work: () => Promise<unknown>) => Promise<boolean> }) {
+function Said({ comment: c, may, busy, change }: { comment: Comment; may: boolean; busy: boolean; change: (work: () => Promise<unknown>) => Promise<void> }) {
   const [edit, setEdit] = useState<string | null>(null);
   const [doomed, setDoomed] = useState(false);
   const path = `v1/events/${c.event_id}/comments/${c.id}`;
@@ -72,9 +69,9 @@ function Said({ comment: c, may, change }: { comment: Comment; may: boolean; cha
         {may && <button type="button" class={`button plain${doomed ? " danger" : ""}`} onBlur={() => setDoomed(false)} onClick={() => (doomed ? void change(() => call(path, { method: "DELETE" })) : setDoomed(true))}>{doomed ? "Delete it?" : "Delete"}</button>}
       </header>
       {edit === null ? <p class="said">{c.text}</p> : (
-        <form onSubmit={async (e) => { e.preventDefault(); if (await change(() => call(path, { method: "PUT", body: { text: edit } satisfies UpdateCommentBody }))) setEdit(null); }}>
+        <form onSubmit={(e) => { e.preventDefault(); void change(async () => { await call(path, { method: "PUT", body: { text: edit } satisfies UpdateCommentBody }); setEdit(null); }); }}>
           <textarea class="input" rows={3} required maxLength={10_000} aria-label="Text of the comment" value={edit} onInput={(e) => setEdit(e.currentTarget.value)} />
-          <button type="submit" class="button" disabled={edit.trim() === ""}>Save</button>
+          <button type="submit" class="button" disabled={busy || edit.trim() === ""}>Save</button>
           <button type="button" class="button plain" onClick={() => setEdit(null)}>Cancel</button>
         </form>
       )}

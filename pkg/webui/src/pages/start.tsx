@@ -9,6 +9,7 @@ import * as format from "../model/format.ts";
 import { attempts } from "../model/refusals.ts";
 import { listeners, snippets } from "../model/snippets.ts";
 import { Copy } from "../parts/common.tsx";
+import { useWork } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Refusals } from "../parts/refusals.tsx";
 
@@ -27,7 +28,7 @@ const isSample = { field: "source", operator: "is", value: "sample" } satisfies 
 
 export function StartPage() {
   const [key, setKey] = useState<string | null>(null);
-  const [problem, setProblem] = useState("");
+  const making = useWork();
   const [chosen, setChosen] = useState("agent");
   const [found, setFound] = useState<{ id: string; name: string } | null>(null);
   const [busy, setBusy] = useState<boolean | null>(null); // there were sessions before: others send, too
@@ -73,15 +74,10 @@ export function StartPage() {
     return () => clearTimeout(timer);
   }, [found, busy]);
 
-  const makeKey = async () => {
-    setProblem("");
-    try {
-      const answer = await call<CreateIngestionKeyAnswer>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
-      setKey(answer.data.key_value);
-    } catch (e) {
-      setProblem(format.messageOf(e));
-    }
-  };
+  const makeKey = () => making.run(async () => {
+    const answer = await call<CreateIngestionKeyAnswer>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
+    setKey(answer.data.key_value);
+  });
 
   return (
     <div class="page">
@@ -94,8 +90,8 @@ export function StartPage() {
         {key === null ? (
           <div class="notice">
             <p>{admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY."}</p>
-            {admin && <p class="form-end"><button type="button" class="button primary" onClick={() => void makeKey()}>Make a key and put it in</button></p>}
-            {problem && <p class="bad" role="alert">{problem}</p>}
+            {admin && <p class="form-end"><button type="button" class="button primary" disabled={making.busy} onClick={() => void makeKey()}>Make a key and put it in</button></p>}
+            {making.problem && <p class="bad" role="alert">{making.problem}</p>}
           </div>
         ) : (
           <div class="notice">
@@ -133,8 +129,7 @@ function Samples() {
   const mayLoad = scope !== undefined && scope !== "read";
   const mayRemove = scope === "full" || scope === "admin";
   const [there, setThere] = useState<boolean | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run } = useWork();
   useEffect(() => {
     const stop = new AbortController();
     searchSessions({ limit: 1, filters: [isSample] }, stop.signal).then(
@@ -143,17 +138,10 @@ function Samples() {
     );
     return () => stop.abort();
   }, []);
-  const act = async (method: string, after: boolean) => {
-    setBusy(true);
-    setProblem("");
-    try {
-      await call("v1/samples", { method });
-      setThere(after);
-    } catch (e) {
-      setProblem(format.messageOf(e));
-    }
-    setBusy(false);
-  };
+  const act = (method: string, after: boolean) => run(async () => {
+    await call("v1/samples", { method });
+    setThere(after);
+  });
   if (there === null || (!there && !mayLoad)) return null;
   return (
     <div class="notice samples">

@@ -42,13 +42,16 @@ export function ViewsMenu({ of }: { of: Of }) {
     }
   };
   useEffect(() => { if (current) void load(); }, []);
+  const [busy, setBusy] = useState(false);
   const change = async (work: () => Promise<unknown>) => {
+    setBusy(true);
     try {
       await work();
       await load();
     } catch (error) {
       setProblem(messageOf(error));
     }
+    setBusy(false);
   };
   const save = () => change(async () => {
     const made = await call<CreateViewAnswer>("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } satisfies CreateViewBody });
@@ -83,7 +86,7 @@ export function ViewsMenu({ of }: { of: Of }) {
         {may && (
           <form onSubmit={(e) => { e.preventDefault(); if (name.trim() !== "") void save(); }}>
             <input class="input" value={name} maxLength={200} placeholder="Save as a view" aria-label="Name of the view" onInput={(e) => setName(e.currentTarget.value)} />
-            <button type="submit" class="button" disabled={name.trim() === ""}>Save</button>
+            <button type="submit" class="button" disabled={busy || name.trim() === ""}>Save</button>
           </form>
         )}
         {problem && <p class="bad" role="alert">{problem}</p>}

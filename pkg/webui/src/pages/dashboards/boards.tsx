@@ -11,6 +11,7 @@ import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { barId, FilterBar } from "../../parts/filterbar.tsx";
+import { useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
 import { useFields, valuesOf } from "../completion.ts";
@@ -28,9 +29,8 @@ const purposes: Record<string, string> = { overview: "Sessions, calls, errors, l
 function Boards() {
   const saved = useLoaded("dashboards", (signal) => all<DashboardInList>("dashboards", signal));
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState<unknown>(null);
-  const create = () => void call<CreateDashboardAnswer>("v1/dashboards", { method: "POST", body: { name: name.trim() } satisfies CreateDashboardBody })
-    .then((a) => go(href(["dashboards", a.data.id])), setProblem);
+  const { busy, problem, run } = useWork();
+  const create = () => run(async () => go(href(["dashboards", (await call<CreateDashboardAnswer>("v1/dashboards", { method: "POST", body: { name: name.trim() } satisfies CreateDashboardBody })).data.id])));
   return (
     <div class="page">
       <header><h1>Dashboards</h1><span class="grow" />{allows("full") && <a class="button" href={href(["charts", "new"])}><Icon name="plus" small />Chart</a>}</header>
@@ -44,9 +44,9 @@ function Boards() {
           )}
         </section>
         {allows("full") && (
-          <form class="new" onSubmit={(e) => { e.preventDefault(); if (name.trim()) create(); }}>
-            <input class="input" aria-label="Name of a new dashboard" placeholder="Name of a new dashboard" maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /> <button type="submit" class="button" disabled={!name.trim()}>Create</button>
-            {problem !== null && <p class="bad" role="alert">{(problem as Error).message}</p>}
+          <form class="new" onSubmit={(e) => { e.preventDefault(); if (name.trim()) void create(); }}>
+            <input class="input" aria-label="Name of a new dashboard" placeholder="Name of a new dashboard" maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /> <button type="submit" class="button" disabled={busy || !name.trim()}>Create</button>
+            {problem && <p class="bad" role="alert">{problem}</p>}
           </form>
         )}
       </div>
@@ -162,7 +162,11 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
     if (p.length > 0) setTiles(p[p.length - 1]!);
     return p.slice(0, -1);
   });
-  const work = (f: () => Promise<void>) => void f().catch(setFailure);
+  const [busy, setBusy] = useState(false);
+  const work = (f: () => Promise<void>) => {
+    setBusy(true);
+    void f().catch(setFailure).then(() => setBusy(false));
+  };
   const copy = () => work(async () => {
     const ids = new Map<string, string>();
     for (const [key, d] of list) ids.set(key, await saveChart(d.id ? { ...d, id: null } : d));
@@ -201,7 +205,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
           <button type="button" class={`button${doomed ? " danger" : ""}`} onClick={remove}>{doomed ? "Delete the dashboard?" : "Delete"}</button>
           <button type="button" class="button primary" onClick={() => { rename(); setArranging(false); }}>Done</button>
         </> : allows("full") && <>
-          <button type="button" class="button" onClick={copy} title={board.ready ? "A copy can be arranged and its charts changed" : "Copy"}><Icon name="copy" small />Copy</button>
+          <button type="button" class="button" disabled={busy} onClick={copy} title={board.ready ? "A copy can be arranged and its charts changed" : "Copy"}><Icon name="copy" small />Copy</button>
           {!board.ready && <button type="button" class="button" title={`Arrange (${keysOf("board-arrange")})`} onClick={() => setArranging(true)}>Arrange</button>}
         </>}
       </header>

@@ -48,6 +48,7 @@ function Builder({ saved }: { saved: Drawing }) {
   const [failure, setFailure] = useState<unknown>(null);
   const [loading, setLoading] = useState(false);
   const [doomed, setDoomed] = useState(false);
+  const [busy, setBusy] = useState(false);
   const cursor = useMemo(() => signal<number | null>(null), []);
   const booleans = useBooleans(drawing.series);
   const { paths, names } = useFields("events");
@@ -63,12 +64,14 @@ function Builder({ saved }: { saved: Drawing }) {
     return () => { clearTimeout(timer); mine.abort(); };
   }, [asked]);
   const save = async () => {
+    setBusy(true);
     try {
       const id = await saveChart({ ...drawing, name: drawing.name.trim() });
       if (board && board.length > 10) await addToBoard(board, id);
       go(board ? href(["dashboards", board]) : href(["charts", id]));
       if (!board && drawing.id) location.reload();
     } catch (e) { setFailure(e); }
+    setBusy(false);
   };
   const remove = async () => {
     if (!doomed) return setDoomed(true);
@@ -89,7 +92,7 @@ function Builder({ saved }: { saved: Drawing }) {
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r })} />
         {allows("full") && <>
           {drawing.id && <><a class="button" href={href(["alerts"], { chart: drawing.id })}>Alert on this …</a><button type="button" class={`button${doomed ? " danger" : ""}`} onClick={() => void remove()}>{doomed ? "Delete the chart, on all dashboards?" : "Delete"}</button></>}
-          <button type="button" class="button primary" disabled={!drawing.name.trim() || (drawing.id !== null && text === null)} title={drawing.name.trim() ? "" : "It needs a name"} onClick={() => void save()}>{board ? "Save to the dashboard" : "Save"}</button>
+          <button type="button" class="button primary" disabled={busy || !drawing.name.trim() || (drawing.id !== null && text === null)} title={drawing.name.trim() ? "" : "It needs a name"} onClick={() => void save()}>{board ? "Save to the dashboard" : "Save"}</button>
         </>}
       </header>
       <div class="builder">

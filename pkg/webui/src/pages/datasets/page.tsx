@@ -8,6 +8,7 @@ import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { rowHeight } from "../../parts/columnmenu.tsx";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { FormDialog } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
 import { Import } from "./import.tsx";
@@ -87,17 +88,11 @@ function List() {
 function Naming({ label, name: before, description: about = "", onSave, onClose }: { label: string; name: string; description?: string; onSave: (name: string, description: string) => Promise<void>; onClose: () => void }) {
   const [name, setName] = useState(before);
   const [description, setDescription] = useState(about);
-  const [problem, setProblem] = useState("");
   return (
-    <Dialog label={label} onClose={onClose}>
-      <form class="form" onSubmit={(e) => { e.preventDefault(); onSave(name.trim(), description).then(onClose, (error) => setProblem(format.messageOf(error))); }}>
-        <h2>{label}</h2>
-        <label>Name<input class="input" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
-        <label>Description<textarea class="input" rows={2} value={description} onInput={(e) => setDescription(e.currentTarget.value)} /></label>
-        {problem && <p class="bad" role="alert">{problem}</p>}
-        <div class="form-end"><button type="button" class="button" onClick={onClose}>Cancel</button><button type="submit" class="button primary" disabled={name.trim() === ""}>Save</button></div>
-      </form>
-    </Dialog>
+    <FormDialog title={label} action="Save" ready={name.trim() !== ""} onClose={onClose} onSubmit={async () => { await onSave(name.trim(), description); onClose(); }}>
+      <label>Name<input class="input" required maxLength={200} value={name} onInput={(e) => setName(e.currentTarget.value)} /></label>
+      <label>Description<textarea class="input" rows={2} value={description} onInput={(e) => setDescription(e.currentTarget.value)} /></label>
+    </FormDialog>
   );
 }
 

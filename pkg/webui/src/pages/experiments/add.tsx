@@ -5,6 +5,7 @@ import type { CreateDatasetAnswer, ListDatasetsAnswer, ListQueuesAnswer, Queue }
 import { href } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
 import { Dialog, Problem, useLoaded } from "../../parts/common.tsx";
+import { useWork } from "../../parts/form.tsx";
 import type { Head, Row } from "./rows.ts";
 
 /** At most this many events go into a queue with one request. */
@@ -16,26 +17,21 @@ export function AddRows({ to, rows, runs, onDone, onClose }: { to: "queue" | "da
   const [run, setRun] = useState(points.length > 0 ? -1 : runs.length - 1); // -1: the datapoints themselves
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run: work } = useWork();
   const [added, setAdded] = useState<string | null>(null);
   const list = useLoaded(to, async (signal): Promise<{ id: string; name: string }[]> => (queue ? (await call<ListQueuesAnswer>("v1/queues", { signal })).queues : (await call<ListDatasetsAnswer>("v1/datasets?ids=false", { signal })).datasets));
   const ids = run < 0 ? points : rows.flatMap((r) => r.cells[run]?.session_id ?? []);
-  const add = async () => {
-    setProblem("");
+  const add = () => work(async () => {
     const send = <T,>(path: string, body: unknown, method = "POST") => call<T>(path, { method, body });
-    try {
-      const id = chosen || (queue ? (await send<{ queue: Queue }>("v1/queues", { name })).queue.id : (await send<CreateDatasetAnswer>("v1/datasets", { name })).result.insertedId);
-      setChosen(id); // what fails from here on is tried again with the same
-      list.reload();
-      if (run < 0) await send(`v1/datasets/${id}`, { add_datapoints: ids }, "PUT");
-      else if (!queue) await send("v1/datapoints/batch", { events: ids, dataset_id: id });
-      else for (let i = 0; i < ids.length; i += batch) await send(`v1/queues/${id}`, { add_event_ids: ids.slice(i, i + batch) }, "PUT");
-      setAdded(format.plural(ids.length, queue ? "session" : "datapoint"));
-      onDone();
-    } catch (e) {
-      setProblem(format.messageOf(e));
-    }
-  };
+    const id = chosen || (queue ? (await send<{ queue: Queue }>("v1/queues", { name })).queue.id : (await send<CreateDatasetAnswer>("v1/datasets", { name })).result.insertedId);
+    setChosen(id); // what fails from here on is tried again with the same
+    list.reload();
+    if (run < 0) await send(`v1/datasets/${id}`, { add_datapoints: ids }, "PUT");
+    else if (!queue) await send("v1/datapoints/batch", { events: ids, dataset_id: id });
+    else for (let i = 0; i < ids.length; i += batch) await send(`v1/queues/${id}`, { add_event_ids: ids.slice(i, i + batch) }, "PUT");
+    setAdded(format.plural(ids.length, queue ? "session" : "datapoint"));
+    onDone();
+  });
   const title = queue ? "Add to an annotation queue" : "Add to a dataset";
   return (
     <Dialog label={title} onClose={onClose}>
@@ -55,7 +51,7 @@ export function AddRows({ to, rows, runs, onDone, onClose }: { to: "queue" | "da
         {problem && <p class="bad" role="alert">{problem}</p>}
         <div class="form-end">
           <button type="button" class="button" onClick={onClose}>Close</button>
-          {added === null ? <button class="button primary" type="submit" disabled={ids.length === 0}>Add</button> : <a class="button primary" href={href([queue ? "queues" : "datasets", chosen])}>Open it</a>}
+          {added === null ? <button class="button primary" type="submit" disabled={busy || ids.length === 0}>Add</button> : <a class="button primary" href={href([queue ? "queues" : "datasets", chosen])}>Open it</a>}
         </div>
       </form>
     </Dialog>

@@ -4,9 +4,9 @@ import { call } from "../../api/client.ts";
 import type { CreateMetricBody, CreateQueueAnswer, CreateQueueBody, Metric, Queue, UpdateQueueBody } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import { compile } from "../../model/filter.ts";
-import { messageOf } from "../../model/format.ts";
 import { Dialog, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
+import { useWork } from "../../parts/form.tsx";
 import { useFields, valuesOf } from "../completion.ts";
 import { humanMetrics } from "../queues.tsx";
 
@@ -23,28 +23,23 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
   const [minutes, setMinutes] = useState(String((queue?.lease_seconds ?? 900) / 60));
   const [enabled, setEnabled] = useState(queue?.enabled ?? true);
   const [q, setQ] = useState(stored.q ?? "");
-  const [problem, setProblem] = useState("");
+  const { busy, problem, run } = useWork();
   const metrics = useLoaded("metrics", humanMetrics);
   const fields = useFields("events");
-  const save = async () => {
-    setProblem("");
+  const save = () => run(async () => {
     const body: CreateQueueBody & UpdateQueueBody = {
       name, description: rubric, metrics: chosen, annotators_per_item: Number(people), lease_seconds: Math.round(Number(minutes) * 60), enabled,
     };
     // Filters that are sent make the queue look at all events again.
     if (q !== (stored.q ?? "")) body.filters = { filterArray: compile(q, "events").filters, q } as Filters;
-    try {
-      if (queue) await call(`v1/queues/${queue.id}`, { method: "PUT", body });
-      else {
-        const made = await call<CreateQueueAnswer>("v1/queues", { method: "POST", body });
-        go(href(["queues", made.queue.id]));
-        return;
-      }
-      onClose(true);
-    } catch (e) {
-      setProblem(messageOf(e));
+    if (queue) await call(`v1/queues/${queue.id}`, { method: "PUT", body });
+    else {
+      const made = await call<CreateQueueAnswer>("v1/queues", { method: "POST", body });
+      go(href(["queues", made.queue.id]));
+      return;
     }
-  };
+    onClose(true);
+  });
   return (
     <Dialog label={queue ? "Edit the queue" : "New queue"} onClose={() => onClose(false)} className="wide">
       <div class="form">
@@ -68,7 +63,7 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
         </div>
         <label class="check"><input type="checkbox" checked={enabled} onChange={(e) => setEnabled(e.currentTarget.checked)} />New events go on to enter</label>
         {problem && <p class="bad" role="alert">{problem}</p>}
-        <div class="form-end"><button type="button" class="button" onClick={() => onClose(false)}>Cancel</button><button type="button" class="button primary" disabled={name.trim() === ""} onClick={() => void save()}>{queue ? "Save" : "Create"}</button></div>
+        <div class="form-end"><button type="button" class="button" onClick={() => onClose(false)}>Cancel</button><button type="button" class="button primary" disabled={busy || name.trim() === ""} onClick={() => void save()}>{queue ? "Save" : "Create"}</button></div>
       </div>
     </Dialog>
   );
@@ -90,21 +85,16 @@ function NewScore({ open, onMade }: { open: boolean; onMade: (name: string) => v
   const [kind, setKind] = useState<"boolean" | "categorical" | "float" | "string">("boolean");
   const [scale, setScale] = useState("5");
   const [categories, setCategories] = useState("");
-  const [problem, setProblem] = useState("");
-  const make = async () => {
-    setProblem("");
+  const { busy, problem, run } = useWork();
+  const make = () => run(async () => {
     const body: CreateMetricBody = { name: name.trim(), type: "HUMAN", criteria: question, return_type: kind };
     if (kind === "float") body.scale = Number(scale);
     if (kind === "categorical") body.categories = categories.split(",").map((c) => c.trim()).filter(Boolean).map((category) => ({ category }));
-    try {
-      await call("v1/metrics", { method: "POST", body });
-      setName("");
-      setQuestion("");
-      onMade(body.name);
-    } catch (e) {
-      setProblem(messageOf(e));
-    }
-  };
+    await call("v1/metrics", { method: "POST", body });
+    setName("");
+    setQuestion("");
+    onMade(body.name);
+  });
   return (
     <details open={open}>
       <summary>New score</summary>
@@ -118,7 +108,7 @@ function NewScore({ open, onMade }: { open: boolean; onMade: (name: string) => v
       {kind === "float" && <label>Up to<input class="input" type="number" min={1} value={scale} onInput={(e) => setScale(e.currentTarget.value)} /></label>}
       <label>The question<input class="input" value={question} placeholder="Did the answer help?" onInput={(e) => setQuestion(e.currentTarget.value)} /></label>
       {problem && <p class="bad" role="alert">{problem}</p>}
-      <button type="button" class="button" disabled={name.trim() === ""} onClick={() => void make()}>Make this score</button>
+      <button type="button" class="button" disabled={busy || name.trim() === ""} onClick={() => void make()}>Make this score</button>
     </details>
   );
 }
