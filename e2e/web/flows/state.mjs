@@ -90,6 +90,31 @@ test("what is pressed twice is done once", async () => {
   await close();
 });
 
+test("a double click confirms nothing that its first click has only asked for", async () => {
+  const { session, event } = await stored();
+  const board = (await send("POST", "/v1/dashboards", { name: `kept ${tag}` })).data.id;
+  const view = (await send("POST", "/v1/views", { name: `kept ${tag}`, page: "sessions", state: { range: "all" } })).data.id;
+  await send("POST", `/v1/events/${event}/comments`, { author: "Ann", text: "kept" });
+  const { page, check, go, close } = await open();
+  await go(`dashboards/${board}?arrange=1`, "header .primary");
+  await page.getByRole("button", { name: "Delete", exact: true }).dblclick();
+  await page.waitForSelector("text=Delete the dashboard?");
+  await go("sessions", "h1");
+  await page.click("[popovertarget=views-menu]");
+  await page.getByLabel(`Delete kept ${tag}`).dblclick();
+  await page.getByLabel(`Yes, delete kept ${tag}`).waitFor();
+  await go(`session/${session}?e=${event}`, ".comments article");
+  await page.locator(".comments article").getByRole("button", { name: "Delete" }).dblclick();
+  await page.waitForSelector("text=Delete it?");
+  await page.waitForTimeout(500);
+  for (const path of [`/v1/dashboards/${board}`, `/v1/views/${view}`]) await send("GET", path);
+  assert.equal((await send("GET", `/v1/events/${event}/comments`)).data.length, 1);
+  await page.click("text=Delete it?");
+  await page.waitForSelector(".comments article", { state: "detached" });
+  await check("a double click");
+  await close();
+});
+
 test("texts are copied on plain HTTP, too", async () => {
   const { session, event } = await stored();
   const { page, check, go, close } = await open();

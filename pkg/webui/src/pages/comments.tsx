@@ -6,7 +6,7 @@ import { person, setPerson } from "../app/person.ts";
 import { allows } from "../app/session.ts";
 import * as format from "../model/format.ts";
 import { Problem, useLoaded } from "../parts/common.tsx";
-import { useWork } from "../parts/form.tsx";
+import { isDouble, useWork } from "../parts/form.tsx";
 import { AskPerson } from "../parts/person.tsx";
 
 /** How many the thread shows until somebody asks for all. */
@@ -66,7 +66,7 @@ function Said({ comment: c, may, busy, change }: { comment: Comment; may: boolea
         {c.updated_at && <span class="faint" title={format.time(Date.parse(c.updated_at))}>edited</span>}
         <span class="grow" />
         {may && edit === null && <button type="button" class="button plain" onClick={() => setEdit(c.text)}>Edit</button>}
-        {may && <button type="button" class={`button plain${doomed ? " danger" : ""}`} onBlur={() => setDoomed(false)} onClick={() => (doomed ? void change(() => call(path, { method: "DELETE" })) : setDoomed(true))}>{doomed ? "Delete it?" : "Delete"}</button>}
+        {may && <button type="button" class={`button plain${doomed ? " danger" : ""}`} onBlur={() => setDoomed(false)} onClick={(e) => (!doomed ? setDoomed(true) : !isDouble(e) && void change(() => call(path, { method: "DELETE" })))}>{doomed ? "Delete it?" : "Delete"}</button>}
       </header>
       {edit === null ? <p class="said">{c.text}</p> : (
         <form onSubmit={(e) => { e.preventDefault(); void change(async () => { await call(path, { method: "PUT", body: { text: edit } satisfies UpdateCommentBody }); setEdit(null); }); }}>

@@ -5,6 +5,7 @@ import type { CreateViewAnswer, CreateViewBody, ListViewsAnswer, UpdateViewBody,
 import { go, href, route } from "../app/router.ts";
 import { allows } from "../app/session.ts";
 import { messageOf } from "../model/format.ts";
+import { isDouble } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 
 type Of = "sessions" | "completions" | "events";
@@ -75,7 +76,7 @@ export function ViewsMenu({ of }: { of: Of }) {
               <li key={v.id}>
                 <button type="button" title={texts(v.state).q ?? "no filter"} onClick={() => { hide(); open(v); }}><span class="grow ellipsis">{v.name}</span>{v.id === current && <Icon name="check" small />}</button>
                 {may && <button type="button" class={`side${doomed === v.id ? " bad" : ""}`} aria-label={doomed === v.id ? `Yes, delete ${v.name}` : `Delete ${v.name}`}
-                  onClick={() => (doomed === v.id ? void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })) : setDoomed(v.id))}>{doomed === v.id ? "Delete?" : <Icon name="trash" small />}</button>}
+                  onClick={(e) => (doomed !== v.id ? setDoomed(v.id) : !isDouble(e) && void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })))}>{doomed === v.id ? "Delete?" : <Icon name="trash" small />}</button>}
               </li>
             ))}
           </ul>

@@ -21,6 +21,9 @@ export function useWork(): { busy: boolean; problem: string; run: (work: () => P
   return { busy, problem, run };
 }
 
+/** Reports whether a press is the second one of a double click: it confirms nothing that the first one has only asked for. */
+export const isDouble = (e: MouseEvent): boolean => e.detail > 1;
+
 interface FormProps {
   title: string;
   action: string; // what the button says

@@ -11,7 +11,7 @@ import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { barId, FilterBar } from "../../parts/filterbar.tsx";
-import { useWork } from "../../parts/form.tsx";
+import { isDouble, useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
 import { useFields, valuesOf } from "../completion.ts";
@@ -177,7 +177,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   const rename = () => {
     if (name.trim() && name.trim() !== board.name) work(async () => { await call(`v1/dashboards/${id}`, { method: "PUT", body: { name: name.trim() } satisfies UpdateDashboardBody }); board.name = name.trim(); });
   };
-  const remove = () => (doomed ? work(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = JSON.stringify(latest.current); go(href(["dashboards"])); }) : setDoomed(true));
+  const remove = (e: MouseEvent) => (!doomed ? setDoomed(true) : !isDouble(e) && work(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = JSON.stringify(latest.current); go(href(["dashboards"])); }));
   const setArranging = (on: boolean) => { setDoomed(false); setPast([]); setParams({ arrange: on ? "1" : null }); };
   const setRange = (r: string) => setParams({ range: r === defaultRange ? null : r });
 

@@ -10,7 +10,7 @@ import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
-import { useLateText } from "../../parts/form.tsx";
+import { isDouble, useLateText } from "../../parts/form.tsx";
 import { defaultRange, RangePicker } from "../../parts/range.tsx";
 import { summable, useFields, valuesOf } from "../completion.ts";
 import { addToBoard, saveChart } from "./boards.tsx";
@@ -73,8 +73,9 @@ function Builder({ saved }: { saved: Drawing }) {
     } catch (e) { setFailure(e); }
     setBusy(false);
   };
-  const remove = async () => {
+  const remove = async (e: MouseEvent) => {
     if (!doomed) return setDoomed(true);
+    if (isDouble(e)) return;
     try {
       await call(`v1/charts/${drawing.id}`, { method: "DELETE" });
       go(href(board ? ["dashboards", board] : ["dashboards"]));
@@ -91,7 +92,7 @@ function Builder({ saved }: { saved: Drawing }) {
         <span class="grow" />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r })} />
         {allows("full") && <>
-          {drawing.id && <><a class="button" href={href(["alerts"], { chart: drawing.id })}>Alert on this …</a><button type="button" class={`button${doomed ? " danger" : ""}`} onClick={() => void remove()}>{doomed ? "Delete the chart, on all dashboards?" : "Delete"}</button></>}
+          {drawing.id && <><a class="button" href={href(["alerts"], { chart: drawing.id })}>Alert on this …</a><button type="button" class={`button${doomed ? " danger" : ""}`} onClick={(e) => void remove(e)}>{doomed ? "Delete the chart, on all dashboards?" : "Delete"}</button></>}
           <button type="button" class="button primary" disabled={busy || !drawing.name.trim() || (drawing.id !== null && text === null)} title={drawing.name.trim() ? "" : "It needs a name"} onClick={() => void save()}>{board ? "Save to the dashboard" : "Save"}</button>
         </>}
       </header>
