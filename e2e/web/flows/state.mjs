@@ -115,6 +115,40 @@ test("a double click confirms nothing that its first click has only asked for", 
   await close();
 });
 
+test("a filter that cannot be read makes no queue", async () => {
+  const { page, check, go, close } = await open();
+  await go("queues?edit=new", "dialog[open]");
+  await page.getByLabel("Name", { exact: true }).fill(`unread ${tag}`);
+  await page.locator("dialog #filter-bar").fill("nme:x");
+  await page.getByRole("button", { name: "Create" }).click({ timeout: 2000 }).catch(() => {});
+  await page.waitForTimeout(500);
+  assert.equal((await send("GET", "/v1/queues")).queues.filter((q) => q.name === `unread ${tag}`).length, 0);
+  await page.locator("dialog #filter-bar").fill("name:x");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.waitForFunction(() => /#\/queues\/./.test(location.hash));
+  assert.equal((await send("GET", "/v1/queues")).queues.find((q) => q.name === `unread ${tag}`).filters.filterArray.length, 1);
+  await check("a filter");
+  await close();
+});
+
+test("a completion that is taken leaves room for the next word", async () => {
+  await stored();
+  const { page, check, go, close } = await open();
+  await go("alerts", "header .primary");
+  await page.click("header .primary");
+  const bar = page.locator("dialog #filter-bar");
+  await bar.fill("");
+  await bar.pressSequentially("type:mod");
+  await page.waitForSelector("dialog .suggest li:has-text('model')");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await soon.equal(() => bar.inputValue(), "type:model ");
+  await page.keyboard.type("has:error");
+  await soon.equal(() => bar.inputValue(), "type:model has:error");
+  await check("a completion");
+  await close();
+});
+
 test("texts are copied on plain HTTP, too", async () => {
   const { session, event } = await stored();
   const { page, check, go, close } = await open();

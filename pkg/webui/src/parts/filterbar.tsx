@@ -14,8 +14,9 @@ interface Props {
   of: "sessions" | "events";
   fields: string[];
   values: (field: string, typed: string) => Promise<{ value: string; count: number }[]>;
-  onChange: (text: string) => void;
-  /** Every text, as it is typed, which then stands in text; onChange has those that can be read, once they are done. */
+  /** Texts that can be read, once they are done. */
+  onChange?: (text: string) => void;
+  /** Every text, as it is typed, which then stands in text. */
   onType?: (text: string) => void;
 }
 
@@ -75,7 +76,7 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
   };
 
   const commit = (value: string) => {
-    if (!compile(value, of).problem) onChange(value.trim());
+    if (onChange && !compile(value, of).problem) onChange(value.trim());
   };
 
   const onKeyDown = (e: KeyboardEvent) => {

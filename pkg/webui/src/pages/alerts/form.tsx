@@ -147,7 +147,7 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
           </div>
           <datalist id="alert-metrics">{summable(paths).map((m) => <option key={m} value={m} />)}</datalist>
           <div class="label">Of events that match{own.rest.length > 0 && `, and ${format.plural(own.rest.length, "filter")} that no text says`}</div>
-          <div class="filters"><FilterBar text={v.query} of="events" fields={names} values={(field, typed) => valuesOf("events", field, typed)} onType={(query) => set({ query })} onChange={(query) => { if (query !== v.query) set({ query }); }} /></div>
+          <div class="filters"><FilterBar text={v.query} of="events" fields={names} values={(field, typed) => valuesOf("events", field, typed)} onType={(query) => set({ query })} /></div>
         </>
       )}
       <div class="triple">

@@ -26,12 +26,13 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
   const { busy, problem, run } = useWork();
   const metrics = useLoaded("metrics", humanMetrics);
   const fields = useFields("events");
+  const compiled = compile(q, "events");
   const save = () => run(async () => {
     const body: CreateQueueBody & UpdateQueueBody = {
       name, description: rubric, metrics: chosen, annotators_per_item: Number(people), lease_seconds: Math.round(Number(minutes) * 60), enabled,
     };
     // Filters that are sent make the queue look at all events again.
-    if (q !== (stored.q ?? "")) body.filters = { filterArray: compile(q, "events").filters, q } as Filters;
+    if (q.trim() !== (stored.q ?? "")) body.filters = { filterArray: compiled.filters, q: q.trim() } as Filters;
     if (queue) await call(`v1/queues/${queue.id}`, { method: "PUT", body });
     else {
       const made = await call<CreateQueueAnswer>("v1/queues", { method: "POST", body });
@@ -56,14 +57,14 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
         </fieldset>
         <div class="label">Events that enter, past and new ones; empty: only those added by hand</div>
         {foreign && <p class="secondary wrap">{`Filters were set by a program: ${JSON.stringify(stored.filterArray)}. What you type here takes their place.`}</p>}
-        <div class="filters"><FilterBar text={q} of="events" fields={fields.names} values={(field, typed) => valuesOf("events", field, typed)} onChange={setQ} /></div>
+        <div class="filters"><FilterBar text={q} of="events" fields={fields.names} values={(field, typed) => valuesOf("events", field, typed)} onType={setQ} /></div>
         <div class="pair">
           <label>People an item needs<input class="input" type="number" min={1} max={10} required value={people} onInput={(e) => setPeople(e.currentTarget.value)} /></label>
           <label>Minutes that an item is held<input class="input" type="number" min={1} max={10_080} step="any" required value={minutes} onInput={(e) => setMinutes(e.currentTarget.value)} /></label>
         </div>
         <label class="check"><input type="checkbox" checked={enabled} onChange={(e) => setEnabled(e.currentTarget.checked)} />New events go on to enter</label>
         {problem && <p class="bad" role="alert">{problem}</p>}
-        <div class="form-end"><button type="button" class="button" onClick={() => onClose(false)}>Cancel</button><button type="button" class="button primary" disabled={busy || name.trim() === ""} onClick={() => void save()}>{queue ? "Save" : "Create"}</button></div>
+        <div class="form-end"><button type="button" class="button" onClick={() => onClose(false)}>Cancel</button><button type="button" class="button primary" disabled={busy || name.trim() === "" || compiled.problem !== null} onClick={() => void save()}>{queue ? "Save" : "Create"}</button></div>
       </div>
     </Dialog>
   );
