@@ -115,6 +115,26 @@ test("a double click confirms nothing that its first click has only asked for", 
   await close();
 });
 
+test("a score is kept under the name of the metric that gave it", async () => {
+  const [first, second] = [`first ${tag}`, `second ${tag}`];
+  for (const [name, criteria] of [[first, "1 + 0"], [second, "2 + 0"]]) await send("POST", "/v1/metrics", { name, type: "EXPRESSION", return_type: "float", criteria });
+  const { session, event } = await stored();
+  const { page, check, go, close } = await open();
+  await slowly(page);
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click("text=Run a metric");
+  await page.selectOption("dialog select", `own ${first}`);
+  await page.click("dialog button[type=submit]");
+  await page.selectOption("dialog select", `own ${second}`, { timeout: 200 }).catch(() => {}); // while the answer is on its way
+  await page.waitForSelector("dialog .notice");
+  await page.click("text=Keep the score");
+  await page.waitForSelector("dialog :text('The score stands')");
+  const kept = await send("GET", `/v1/events/${event}/fields/metrics`);
+  assert.deepEqual([kept[first], kept[second]], [1, undefined]);
+  await check("a score");
+  await close();
+});
+
 test("a filter that cannot be read makes no queue", async () => {
   const { page, check, go, close } = await open();
   await go("queues?edit=new", "dialog[open]");

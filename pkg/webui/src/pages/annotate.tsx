@@ -147,7 +147,7 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
         <h2>Run a metric over this event</h2>
         {metrics.error ? <Problem error={metrics.error} retry={metrics.reload} /> : (
           <label>Metric
-            <select class="input" required value={chosen} onChange={(e) => { setChosen(e.currentTarget.value); setAnswer(null); }}>
+            <select class="input" required disabled={busy} value={chosen} onChange={(e) => { setChosen(e.currentTarget.value); setAnswer(null); }}>
               <option value="">Choose…</option>
               {metrics.value && metrics.value.own.length > 0 && <optgroup label="Of this project">{metrics.value.own.map((m) => <option key={m.name} value={`own ${m.name}`}>{`${m.name} (${m.type})`}</option>)}</optgroup>}
               {metrics.value && <optgroup label="Ready-made">{metrics.value.ready.map((m) => <option key={m.name} value={`ready ${m.name}`}>{`${m.name} (${m.type})`}</option>)}</optgroup>}
