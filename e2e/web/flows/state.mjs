@@ -135,6 +135,17 @@ test("a score is kept under the name of the metric that gave it", async () => {
   await close();
 });
 
+test("any dataset can be chosen for an event", async () => {
+  const { session, event } = await stored();
+  for (let i = 0; i < 210; i += 30) await Promise.all(Array.from({ length: 30 }, (_, k) => send("POST", "/v1/datasets", { name: `one of many ${tag} ${i + k}` })));
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click("text=Add to dataset");
+  await soon.equal(() => page.locator("dialog select option", { hasText: `one of many ${tag}` }).count(), 210);
+  await check("datasets");
+  await close();
+});
+
 test("a filter that cannot be read makes no queue", async () => {
   const { page, check, go, close } = await open();
   await go("queues?edit=new", "dialog[open]");

@@ -177,7 +177,7 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
 const runFields = new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 
 function AddToDataset({ event, onClose }: { event: Event; onClose: () => void }) {
-  const list = useLoaded("datasets", (signal) => call<ListDatasetsAnswer>("v1/datasets?limit=200&ids=false", { signal }));
+  const list = useLoaded("datasets", (signal) => call<ListDatasetsAnswer>("v1/datasets?ids=false", { signal }));
   const [chosen, setChosen] = useState("");
   const [name, setName] = useState("");
   const { busy, problem, run } = useWork();
