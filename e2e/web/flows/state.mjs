@@ -115,6 +115,25 @@ test("a double click confirms nothing that its first click has only asked for", 
   await close();
 });
 
+test("a selection of text that ends beside a dialog does not close it", async () => {
+  const { session, event } = await stored();
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click(".actions >> text=Comment");
+  await page.fill("dialog textarea", "a long comment");
+  const box = await page.locator("dialog textarea").boundingBox();
+  await page.mouse.move(box.x + 60, box.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(10, box.y + 12, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForTimeout(200);
+  assert.equal(await page.locator("dialog textarea").count(), 1, "what was typed is gone");
+  await page.mouse.click(10, 10);
+  await page.waitForSelector("dialog", { state: "detached" });
+  await check("a selection");
+  await close();
+});
+
 test("a score is kept under the name of the metric that gave it", async () => {
   const [first, second] = [`first ${tag}`, `second ${tag}`];
   for (const [name, criteria] of [[first, "1 + 0"], [second, "2 + 0"]]) await send("POST", "/v1/metrics", { name, type: "EXPRESSION", return_type: "float", criteria });

@@ -59,9 +59,10 @@ export function Copy({ text, label, plain }: { text: string | (() => string | Pr
   );
 }
 
-/** A dialog over the page, which Esc and a click beside it close. */
+/** A dialog over the page, which Esc and a click beside it close; one that begins in it, such as the end of a selection of text, does not. */
 export function Dialog({ onClose, label, className, children }: { onClose: () => void; label: string; className?: string; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
+  const pressed = useRef<EventTarget | null>(null);
   useLayoutEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
@@ -72,7 +73,8 @@ export function Dialog({ onClose, label, className, children }: { onClose: () =>
     };
   }, []);
   return (
-    <dialog ref={ref} class={className} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }} onClick={(e) => { if (e.target === ref.current) onClose(); }}>
+    <dialog ref={ref} class={className} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }}
+      onPointerDown={(e) => { pressed.current = e.target; }} onClick={(e) => { if (e.target === ref.current && pressed.current === ref.current) onClose(); }}>
       {children}
     </dialog>
   );
