@@ -154,6 +154,23 @@ test("a score is kept under the name of the metric that gave it", async () => {
   await close();
 });
 
+test("an event that is open is read again when it changes, as is a thread", async () => {
+  const { session, event } = await stored();
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .event");
+  await soon.match(() => page.textContent(".detail"), /Are you there\?/);
+  await page.waitForTimeout(1000); // the stream stands
+  await send("PUT", "/v1/events", { event_id: event, duration: 500, outputs: { role: "assistant", content: "Here I am." } });
+  await page.waitForSelector(".detail .event:has-text('Here I am.')");
+  await go(`session/${session}?view=thread`, ".thread .item");
+  await soon.equal(() => page.locator(".thread .item").count(), 2);
+  await page.waitForTimeout(1000);
+  await send("PUT", "/v1/events", { event_id: event, duration: 900, outputs: { role: "assistant", content: "I was here." } });
+  await page.waitForSelector(".thread:has-text('I was here.')");
+  await check("changes");
+  await close();
+});
+
 test("any dataset can be chosen for an event", async () => {
   const { session, event } = await stored();
   for (let i = 0; i < 210; i += 30) await Promise.all(Array.from({ length: 30 }, (_, k) => send("POST", "/v1/datasets", { name: `one of many ${tag} ${i + k}` })));

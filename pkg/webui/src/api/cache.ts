@@ -7,12 +7,18 @@ const maxPreviews = 20_000; // with the next that are asked for, all are forgott
 const events = new Map<string, Event>();
 const previews = new Map<string, EventPreview>();
 const asked = new Set<string>();
+const changes = new Map<string, number>();
+
+/** Another text once an event has changed: what shows it reads it again then. */
+export const versionOf = (id: string): string => `${id} ${changes.get(id) ?? 0}`;
 
 /** Reads one event whole. */
 export async function readEvent(id: string, signal: AbortSignal): Promise<Event> {
   const known = events.get(id);
   if (known) return known;
+  const version = versionOf(id);
   const e = await call<Event>(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
+  if (version !== versionOf(id)) return e; // it has changed meanwhile
   if (events.size >= maxEvents) events.delete(events.keys().next().value!);
   events.set(id, e);
   return e;
@@ -25,6 +31,8 @@ export function readField(id: string, field: string, signal: AbortSignal): Promi
 
 /** Forgets an event, because it has changed. */
 export function forget(id: string): void {
+  if (changes.size > maxPreviews) changes.clear();
+  changes.set(id, (changes.get(id) ?? 0) + 1);
   events.delete(id);
   previews.delete(id);
   asked.delete(id);

@@ -1,7 +1,7 @@
 // A session in six readings of one selection: tree, timeline, graph, trajectory, thread, transcript.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, offline } from "../api/client.ts";
-import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
+import { forget, loadPreviews, previewOf, readEvent, readField, versionOf } from "../api/cache.ts";
 import { searchFields } from "../api/search.ts";
 import type { Event, SearchSessionsAnswer, SessionSummary } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
@@ -386,7 +386,7 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
   useEffect(() => { if (at >= 0 && (at < from || at >= upTo)) setShown([around(), around() + threadPage]); }, [at]);
   const root = useRef<HTMLDivElement>(null);
   const wanted = calls.slice(from, upTo);
-  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal): Promise<ThreadItem[]> => {
+  const read = useLoaded(wanted.map((n) => versionOf(n.id)).join(), async (signal): Promise<ThreadItem[]> => {
     const events: Event[] = [];
     for (let i = 0; i < wanted.length; i += 8) events.push(...(await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal)))));
     return thread(events);
@@ -415,7 +415,7 @@ function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
   node: Node; session: string; rows: Row[]; find: string; scores: SessionScores | null; onSelect: (id: string) => void; onChange: () => void;
 }) {
   const rested = useRested(node.id, 80);
-  const event = useLoaded(rested, (signal) => readEvent(rested, signal));
+  const event = useLoaded(versionOf(rested), (signal) => readEvent(rested, signal));
   const [width, setWidth] = useState(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
   const scroll = useRef<HTMLDivElement>(null);
   useEffect(() => { if (scroll.current) scroll.current.scrollTop = 0; }, [event.value?.event_id]);
