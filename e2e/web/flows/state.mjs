@@ -171,6 +171,47 @@ test("an event that is open is read again when it changes, as is a thread", asyn
   await close();
 });
 
+test("a live list that was not looked at while many came has them all", async () => {
+  const name = (i) => `many ${tag} ${String(i).padStart(3, "0")}`;
+  const add = (from, to) => Promise.all(Array.from({ length: to - from }, (_, i) => send("POST", "/v1/session/start", { session: { session_name: name(from + i) } })));
+  await add(0, 5);
+  const { page, check, go, close } = await open();
+  await go(`sessions?q=name~"many ${tag}"&live=1`, ".table .row");
+  await soon.match(() => page.textContent(".foot"), /^5 sessions/);
+  const hide = (hidden) => page.evaluate((h) => {
+    Object.defineProperty(document, "hidden", { value: h, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+  await hide(true);
+  await add(5, 155);
+  await hide(false);
+  await soon.match(() => page.textContent(".foot"), /^155 sessions/);
+  const seen = new Set();
+  for (let i = 0; i < 60 && seen.size < 155; i++) {
+    for (const text of await page.locator(".table .row .strong").allTextContents()) seen.add(text);
+    await page.locator(".table").evaluate((t) => t.scrollBy(0, 300));
+    await page.waitForTimeout(100);
+  }
+  assert.equal(seen.size, 155);
+  await check("many");
+  await close();
+});
+
+test("Esc ends the reading of further rows, which is no failure", async () => {
+  await Promise.all(Array.from({ length: 105 }, (_, i) => send("POST", "/v1/session/start", { session: { session_name: `further ${tag} ${i}` } })));
+  const { page, check, go, close } = await open();
+  await go(`sessions?q=name~"further ${tag}"`, ".table .row");
+  await soon.match(() => page.textContent(".foot"), /^105 sessions, 100 loaded/);
+  await page.route("**/v1/sessions/search", async (r) => { await new Promise((done) => setTimeout(done, 1000)); await r.continue().catch(() => {}); });
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 1e6));
+  await page.waitForSelector(".main > .progress");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".main > .progress", { state: "detached" });
+  assert.equal(await page.locator(".foot [role=alert]").count(), 0, await page.textContent(".foot"));
+  await check("further rows");
+  await close();
+});
+
 test("any dataset can be chosen for an event", async () => {
   const { session, event } = await stored();
   for (let i = 0; i < 210; i += 30) await Promise.all(Array.from({ length: 30 }, (_, k) => send("POST", "/v1/datasets", { name: `one of many ${tag} ${i + k}` })));

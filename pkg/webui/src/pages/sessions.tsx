@@ -28,6 +28,9 @@ const pageSize = 100;
 const liveGap = 1000;
 const liveEvery = 2000;
 
+/** A live list that has grown longer begins again with its first page. */
+const mostLive = 2000;
+
 interface State {
   key: string;
   rows: SessionSummary[];
@@ -93,8 +96,14 @@ export function SessionsPage() {
       try {
         const page = await ask({}, mine.signal);
         const before = current.current;
-        const known = new Set(before.rows.map((r) => r.session_id));
+        const known = new Set(before.key === key ? before.rows.map((r) => r.session_id) : []);
         const news = page.sessions.filter((r) => !known.has(r.session_id));
+        if (news.length === pageSize || before.key !== key || before.rows.length > mostLive) { // there may be others between them and those that are shown
+          const first = await ask({ total: "exact" }, mine.signal);
+          setState({ key, rows: first.sessions, cursor: first.next_cursor, total: first.total, took: before.took });
+          setError(null);
+          return true;
+        }
         const byId = new Map(page.sessions.map((r) => [r.session_id, r]));
         setState({ ...before, rows: [...news, ...before.rows.map((r) => byId.get(r.session_id) ?? r)], total: before.total === null ? null : before.total + news.length });
         if (news.length > 0) setFresh(new Set(news.map((r) => r.session_id)));
@@ -122,7 +131,7 @@ export function SessionsPage() {
         setLoading(false);
       },
       (e) => {
-        setError(e);
+        if (!isAbort(e)) setError(e);
         setLoading(false);
       },
     );
