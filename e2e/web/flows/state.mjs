@@ -239,6 +239,22 @@ test("a filter that cannot be read makes no queue", async () => {
   await close();
 });
 
+test("a run that comes while others are read is no second row of another", async () => {
+  await Promise.all(Array.from({ length: 101 }, (_, i) => send("POST", "/v1/runs", { name: `run ${tag} ${i}`, status: "completed", event_ids: [] })));
+  const { page, check, go, close } = await open();
+  await go(`experiments?name=${tag}`, ".table .row");
+  await soon.match(() => page.textContent(".foot"), /^101 runs, 100 loaded/);
+  await send("POST", "/v1/runs", { name: `run ${tag} new`, status: "completed", event_ids: [] });
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 1e6));
+  await soon.match(() => page.textContent(".foot"), /^102 runs/);
+  await page.waitForTimeout(300);
+  const last = await page.locator(".table .row").evaluateAll((rows) => rows.map((r) => r.id));
+  assert.equal(new Set(last).size, last.length, "one row twice");
+  assert.match(await page.textContent(".foot"), /^102 runs, 101 loaded/);
+  await check("a run");
+  await close();
+});
+
 test("a completion that is taken leaves room for the next word", async () => {
   await stored();
   const { page, check, go, close } = await open();

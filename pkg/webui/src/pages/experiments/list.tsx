@@ -56,7 +56,7 @@ export function ListPage() {
     try {
       const asked = new URLSearchParams(Object.entries({ ...query, ids: "false", limit: String(pageSize), page: String(page) }).filter(([, v]) => v));
       const { evaluations, pagination } = await call<ListRunsAnswer>(`v1/runs?${asked}`, signal && { signal });
-      setState((s) => (page > 1 && s.key !== key ? s : { key, all: page === 1 ? evaluations : [...s.all, ...evaluations], page, total: pagination.total, more: pagination.has_next }));
+      setState((s) => (page > 1 && s.key !== key ? s : { key, all: page === 1 ? evaluations : [...s.all, ...evaluations.filter((r) => !s.all.some((k) => k.run_id === r.run_id))], page, total: pagination.total, more: pagination.has_next }));
       setError(null);
     } catch (e) {
       if (isAbort(e)) return;
