@@ -273,6 +273,25 @@ test("a completion that is taken leaves room for the next word", async () => {
   await close();
 });
 
+test("what was read and written in one project is not there for who signs in to another", async () => {
+  const { session, event } = await stored({ inputs: { chat_history: [{ role: "user", content: `secret ${tag}` }] } });
+  const other = await send("POST", "/v1/projects", { name: `Other ${tag}` });
+  const made = await send("POST", `/v1/projects/${other.id}/fine_grained_api_keys`, { name: "there", permissions: ["full"], expires_at: "2099-01-01T00:00:00Z" });
+  const { page, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .event");
+  await go(`playground?event=${event}`, ".prompt-text");
+  await soon.equal(() => page.inputValue(".prompt-text"), `secret ${tag}`);
+  await page.click("[aria-label='Sign out']");
+  await page.fill("#key", made.data.key_value);
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".shell");
+  await go("playground", ".variant");
+  assert.ok(!(await page.locator(".prompt-text").evaluateAll((t) => t.map((x) => x.value))).some((t) => t.includes(tag)), "the draft is there");
+  await go(`playground?event=${event}`, ".playground [role=alert]");
+  await soon.match(() => page.textContent(".playground"), /no event/);
+  await close();
+});
+
 test("texts are copied on plain HTTP, too", async () => {
   const { session, event } = await stored();
   const { page, check, go, close } = await open();

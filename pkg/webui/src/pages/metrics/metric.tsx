@@ -6,7 +6,7 @@ import { readKept } from "../../app/kept.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { useLeaving } from "../../app/leaving.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
-import { allows } from "../../app/session.ts";
+import { allows, me } from "../../app/session.ts";
 import { blank, definitionOf, same, sent, types, where, type Definition } from "../../model/metric.ts";
 import { Dialog, Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -20,7 +20,7 @@ import { Versions } from "./versions.tsx";
 const tabs = [["edit", "Definition"], ["versions", "Versions"], ["agreement", "Agreement with people"], ["runs", "Scored events"]] as const;
 
 /** Edits live in the tab of the browser until they are saved: a reload keeps them. */
-const draftKey = (id: string) => `spangrove.metric.${id}`;
+const draftKey = (id: string) => `spangrove.metric.${me.value?.project.id}.${id}`;
 
 export function MetricPage({ id }: { id: string }) {
   const fresh = id === "new";

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { isAbort } from "../../api/client.ts";
 import { stream } from "../../api/stream.ts";
 import { readKept } from "../../app/kept.ts";
+import { me } from "../../app/session.ts";
 import { messageOf } from "../../model/format.ts";
 import { addPiece, emptyVariant, lackOf, requestOf, type Answer, type Variant } from "../../model/playground.ts";
 
@@ -17,7 +18,7 @@ export interface Draft {
   values: Record<string, string>;
 }
 
-const kept = "spangrove.playground";
+const kept = () => `spangrove.playground.${me.value?.project.id}`;
 const emptyDraft = (): Draft => ({ from: "", title: "", note: "", original: "", config: null, variants: [emptyVariant()], answers: [null], values: {} });
 
 /** The draft, and why it will be gone with the page. */
@@ -25,7 +26,7 @@ export const draft = signal(read());
 export const unkept = signal("");
 
 function read(): Draft {
-  const old = readKept<Draft>(kept);
+  const old = readKept<Draft>(kept());
   return old?.variants ? old : emptyDraft();
 }
 
@@ -33,7 +34,7 @@ function read(): Draft {
 export function edit(change: Partial<Draft>): void {
   draft.value = { ...draft.value, ...change };
   try {
-    sessionStorage.setItem(kept, JSON.stringify(draft.value));
+    sessionStorage.setItem(kept(), JSON.stringify(draft.value));
     unkept.value = "";
   } catch {
     unkept.value = "The draft is too large for the browser to keep: it is gone when the page is loaded again.";
