@@ -111,21 +111,3 @@ func TestPostgresEndsReadsOfNobody(t *testing.T) {
 	}
 	until("runs on", 0)
 }
-
-// An error that an operator must mend is one that senders, and queues that have answered, wait for. One that lies in what was sent is not.
-func TestPostgresOutages(t *testing.T) {
-	t.Parallel()
-	d := openPostgresTest(t, sqldbtest.PostgresDSN(t), time.Minute)
-	for code, want := range map[string]fault.Kind{
-		"28P01": fault.Unavailable, "3D000": fault.Unavailable, "42501": fault.Unavailable, "53200": fault.Unavailable, "57P01": fault.Unavailable, "58030": fault.Unavailable,
-		"22021": fault.Internal, "42P01": fault.Internal, "54000": fault.Internal, "XX000": fault.Internal,
-	} {
-		err := d.Write(t.Context(), func(tx Tx) error {
-			_, err := tx.Exec(t.Context(), `DO $$ BEGIN RAISE 'test' USING ERRCODE = '`+code+`'; END $$`)
-			return err
-		})
-		if got := fault.Of(WrapError(d, err, "test")); err == nil || got != want {
-			t.Errorf("%s is %v, want %v: %v", code, got, want, err)
-		}
-	}
-}
