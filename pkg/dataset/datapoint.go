@@ -53,6 +53,9 @@ func (p *Datapoint) Validate() error {
 	if len(p.LinkedDatasets) > MaxLinks {
 		return fault.InvalidField("linked_datasets", "must be at most %d datasets", MaxLinks)
 	}
+	if len(p.LinkedEvent) > MaxName { // it has an index, which bounds it in PostgreSQL
+		return fault.InvalidField("linked_event", "must be at most %d bytes", MaxName)
+	}
 	return nil
 }
 

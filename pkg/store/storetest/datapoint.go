@@ -14,6 +14,7 @@ var datapointTests = []test{
 	{"Datapoint/a change that another overtook is refused", pointOvertaken},
 	{"Datapoint/all or none are created", pointAllOrNone},
 	{"Datapoint/another project's is not there", pointProjects},
+	{"Datapoint/an id of an event that is too long for an index is refused", pointLongEvent},
 }
 
 var versionTests = []test{
@@ -257,4 +258,13 @@ func versionSweep(e *env) {
 	e.ok(e.s.DeleteDataset(e.ctx, e.project, two))
 	e.equal("of none", 0, old())
 	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM document_version)`))
+}
+
+func pointLongEvent(e *env) {
+	id := e.points("p")[0]
+	long, longest := prose(4000, 1), prose(200, 2)
+	e.updatePoint(dataset.PointUpdate{ID: id, LinkedEvent: &longest})
+	_, err := e.s.UpdateDatapoint(e.ctx, e.project, dataset.PointUpdate{ID: id, LinkedEvent: &long})
+	e.equal("changed", fault.Invalid, fault.Of(err))
+	e.equal("as it was", longest, e.point(id).LinkedEvent)
 }
