@@ -99,13 +99,24 @@ func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []
 	}
 	err := worst(errs...)
 	answer := verdict.Pipeline(err)
-	if e.cfg.Retry.Enabled && err != nil && !waits(err) {
+	if e.cfg.Retry.Enabled && err != nil && !waits(err) && !(isInternal(err) && e.isStopping()) {
 		return consumererror.NewPermanent(answer)
 	}
 	return answer
 }
 
-// insist calls again what met an internal error.
+// isStopping reports whether the exporter was told to stop. What met an internal error has not been given up then: a queue on disk keeps it
+// for the next start.
+func (e *spangroveExporter) isStopping() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// insist calls again what met an internal error, until the exporter is to stop.
 func (e *spangroveExporter) insist(ctx context.Context, o outcome, again func() outcome) outcome {
 	for _, pause := range e.pauses {
 		if !isInternal(o.err) {
@@ -113,6 +124,8 @@ func (e *spangroveExporter) insist(ctx context.Context, o outcome, again func() 
 		}
 		select {
 		case <-ctx.Done():
+			return o
+		case <-e.stopping:
 			return o
 		case <-time.After(pause):
 			o = again()

@@ -37,6 +37,7 @@ type spangroveExporter struct {
 	prices       *price.Book
 	store        eventStore      // nil until start
 	pauses       []time.Duration // before a request that met an internal error is tried again
+	stopping     chan struct{}   // closed when the exporter is told to stop
 	numbers      sync.Map        // the store's numbers of projects by public id, as callers have asked for them
 }
 
@@ -49,7 +50,7 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices, pauses: internalPauses}
+	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices, pauses: internalPauses, stopping: make(chan struct{})}
 	e.mapper, e.logMapper, e.stepMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
 	return e, nil
 }

@@ -42,14 +42,18 @@ type fakeStore struct {
 	fails map[int64]error
 	// refuses are errors of batches with an event of that name.
 	refuses map[string]error
-	tries   int // how often Put was called
-	mends   int // how many Puts of all may fail by fails; 0: any number
+	tries   int           // how often Put was called
+	mends   int           // how many Puts of all may fail by fails; 0: any number
+	called  chan struct{} // told of each Put; nil: nobody is
 }
 
 func (f *fakeStore) Put(_ context.Context, projectID int64, b event.Batch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tries++
+	if f.called != nil {
+		f.called <- struct{}{}
+	}
 	if err := f.fails[projectID]; err != nil && (f.mends == 0 || f.tries <= f.mends) {
 		return err
 	}
@@ -436,6 +440,21 @@ func TestGivesUp(t *testing.T) {
 	e.cfg.Retry.Enabled, e.pauses = true, []time.Duration{time.Millisecond, time.Millisecond}
 	if err := e.consumeTraces(t.Context(), native("a")); err != nil || len(s.puts[1]) != 1 {
 		t.Errorf("an error that passes: %v, %v", err, s.puts)
+	}
+}
+
+// TestStopWhileTrying: what is being tried again when the exporter is to stop holds nobody up, and is not given up.
+func TestStopWhileTrying(t *testing.T) {
+	t.Parallel()
+	s := &fakeStore{fails: map[int64]error{1: errors.New("odd")}, called: make(chan struct{}, 1)}
+	e := started(t, s)
+	e.cfg.Retry.Enabled, e.pauses = true, []time.Duration{time.Hour}
+	done := make(chan error)
+	go func() { done <- e.consumeTraces(context.Background(), native("a")) }()
+	<-s.called
+	close(e.stopping)
+	if err := <-done; err == nil || consumererror.IsPermanent(err) {
+		t.Errorf("error %v, want one after which the queue keeps the data", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 // logsExporter is what tracesExporter is, for log records.
 type logsExporter struct {
 	exporter.Logs
+	inner       *spangroveExporter
 	queued      bool
 	start, stop sync.Once
 }
@@ -28,7 +29,10 @@ func (e *logsExporter) Start(ctx context.Context, host component.Host) (err erro
 }
 
 func (e *logsExporter) Shutdown(ctx context.Context) (err error) {
-	e.stop.Do(func() { err = e.Logs.Shutdown(ctx) })
+	e.stop.Do(func() {
+		close(e.inner.stopping)
+		err = e.Logs.Shutdown(ctx)
+	})
 	return err
 }
 

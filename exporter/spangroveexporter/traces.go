@@ -20,6 +20,7 @@ import (
 // come out of it as nobody's.
 type tracesExporter struct {
 	exporter.Traces
+	inner       *spangroveExporter
 	queued      bool
 	start, stop sync.Once
 }
@@ -30,7 +31,10 @@ func (e *tracesExporter) Start(ctx context.Context, host component.Host) (err er
 }
 
 func (e *tracesExporter) Shutdown(ctx context.Context) (err error) {
-	e.stop.Do(func() { err = e.Traces.Shutdown(ctx) })
+	e.stop.Do(func() {
+		close(e.inner.stopping)
+		err = e.Traces.Shutdown(ctx)
+	})
 	return err
 }
 
