@@ -1,1 +1,1 @@
-import"./2TBG.js";
+import"./T73D.js";
