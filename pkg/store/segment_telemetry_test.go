@@ -76,6 +76,9 @@ func TestSegmentTelemetry(t *testing.T) {
 	check := func(what string, want map[string]int64, wantReads map[string]int64) {
 		t.Helper()
 		values, reads := segmentMetrics(t, reader)
+		if idle, ok := values["spangrove_store_segment_idle_seconds"]; !ok || idle < 0 {
+			t.Errorf("%s: %d seconds, %t, since the background has looked for segments", what, idle, ok)
+		}
 		got := map[string]int64{}
 		for name := range want {
 			got[name] = values[name]
@@ -101,7 +104,7 @@ func TestSegmentTelemetry(t *testing.T) {
 	search("parent_id", "is")
 	check("of a sealed store", map[string]int64{
 		"spangrove_store_segments": 1, "spangrove_store_segments_waiting": 0, "spangrove_store_segment_events_unsealed": 0,
-		"spangrove_store_segments_damaged": 0, "spangrove_store_segment_build_seconds": 1, "spangrove_store_segment_idle_seconds": 0,
+		"spangrove_store_segments_damaged": 0, "spangrove_store_segment_build_seconds": 1,
 	}, map[string]int64{"rows none": 1, "segments ": 2, "rows fields": 1, "rows index": 1})
 
 	if err := s.Close(context.Background()); err != nil { // what is in memory is not damaged
