@@ -74,3 +74,10 @@ func (e *Event) Apply(u *Update) {
 		e.Duration = max(e.End-e.Start, 0)
 	}
 }
+
+// FollowTimes sets the duration to the distance of the times, unless somebody has given it.
+func (e *Event) FollowTimes() {
+	if !e.DurationGiven {
+		e.Duration = max(e.End-e.Start, 0)
+	}
+}

@@ -294,7 +294,7 @@ func (s *Store) eraseSome(ctx context.Context, tx *Commit, project int64, list [
 }
 
 // takeOff takes the figures of deleted events off those of their session, and computes anew what followed from them. An implicit session
-// without events is over.
+// is there because of its events: without any, which would be an empty line in every list, it is over.
 func (s *Store) takeOff(ctx context.Context, tx *Commit, project int64, session uuid.UUID, list []*Stored) error {
 	var sum totals
 	inRun := false // one of them named a run
@@ -315,8 +315,5 @@ func (s *Store) takeOff(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil || over {
 		return err
 	}
-	if err := s.recount(ctx, tx, project, session); err != nil || !inRun {
-		return err
-	}
-	return s.refreshRun(ctx, tx, project, session)
+	return s.recountLeft(ctx, tx, project, session, inRun)
 }

@@ -58,22 +58,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if judges, err = s.eraseBeside(ctx, tx, projectID, []uuid.UUID{old.ID}, []uuid.UUID{old.ID, span}); err != nil {
 			return err
 		}
-		if old.trace != 0 {
-			tx.trees.removed(projectID, old.SessionID)
-		}
-		tx.sessionChanged(projectID, old.SessionID, event.ChangeEvent)
-		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(old.asHead().totals), old.Start, old.End); err != nil {
-			return err
-		}
-		// An implicit session is there because of its events. Without any it would be an empty line in every list.
-		over, err := s.endImplicit(ctx, tx, projectID, old.SessionID)
-		if err == nil && !over {
-			err = s.recount(ctx, tx, projectID, old.SessionID)
-		}
-		if err == nil && !over && old.runID != "" {
-			err = s.refreshRun(ctx, tx, projectID, old.SessionID)
-		}
-		if err != nil {
+		if err := s.takeOff(ctx, tx, projectID, old.SessionID, []*Stored{old}); err != nil {
 			return err
 		}
 		return eraseNamesLater(ctx, tx, projectID)

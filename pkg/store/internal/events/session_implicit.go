@@ -196,9 +196,7 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 	if d.state.implicit == implicitAll {
 		now.End = d.state.last
 	}
-	if !now.DurationGiven {
-		now.Duration = max(now.End-now.Start, 0)
-	}
+	now.FollowTimes()
 	return w.s.Rewrite(ctx, tx, d.project, old, &now)
 }
 

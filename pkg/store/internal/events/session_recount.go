@@ -109,6 +109,14 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	return s.refreshSessionError(ctx, tx, project, session)
 }
 
+// recountLeft is recount for a session that events have left; inRun says whether one of them named a run.
+func (s *Store) recountLeft(ctx context.Context, tx *Commit, project int64, session uuid.UUID, inRun bool) error {
+	if err := s.recount(ctx, tx, project, session); err != nil || !inRun {
+		return err
+	}
+	return s.refreshRun(ctx, tx, project, session)
+}
+
 // refreshRun finds the run of a session again, after an event that named one names it no more or went: the one that the session event names,
 // or else that of the earliest event that names one. The session's row is held by then, so that nobody else changes it meanwhile.
 func (s *Store) refreshRun(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
@@ -137,9 +145,7 @@ func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own
 			return err
 		}
 	}
-	if !now.DurationGiven {
-		now.Duration = max(now.End-now.Start, 0)
-	}
+	now.FollowTimes()
 	// Rewrite does not recount for a session event, so the two do not call each other without end.
 	return s.Rewrite(ctx, tx, project, own, &now)
 }

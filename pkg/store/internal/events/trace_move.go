@@ -377,10 +377,7 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 	}
 	// A session that its sender started stays also when it is empty.
 	if left > 0 || implicit != implicitAll {
-		if err := s.recount(ctx, tx, project, session); err != nil || d.runID == "" {
-			return err
-		}
-		return s.refreshRun(ctx, tx, project, session)
+		return s.recountLeft(ctx, tx, project, session, d.runID != "")
 	}
 	own, err := s.load(ctx, tx, project, day, session)
 	if fault.IsNotFound(err) {
