@@ -47,6 +47,19 @@ type fakeStore struct {
 	called  chan struct{} // told of each Put; nil: nobody is
 }
 
+// awaitPut waits for what is stored behind a queue, and reports whether it came: one batch of a project.
+func (f *fakeStore) awaitPut(projectID int64) bool {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		f.mu.Lock()
+		n := len(f.puts[projectID])
+		f.mu.Unlock()
+		if n == 1 {
+			return true
+		}
+	}
+	return false
+}
+
 func (f *fakeStore) Put(_ context.Context, projectID int64, b event.Batch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -350,17 +363,8 @@ func TestQueue(t *testing.T) {
 	s.mu.Lock()
 	s.fails = nil
 	s.mu.Unlock()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		s.mu.Lock()
-		n := len(s.puts[1])
-		s.mu.Unlock()
-		if n == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Error("what was answered with success is not stored")
-			break
-		}
+	if !s.awaitPut(1) {
+		t.Error("what was answered with success is not stored")
 	}
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -389,17 +393,8 @@ func TestQueueGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		s.mu.Lock()
-		n := len(s.puts[1])
-		s.mu.Unlock()
-		if n == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Error("a project over its limit keeps the data of another one from being stored")
-			break
-		}
+	if !s.awaitPut(1) {
+		t.Error("a project over its limit keeps the data of another one from being stored")
 	}
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
