@@ -156,7 +156,7 @@ func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim fun
 		for _, t := range tasks {
 			places <- struct{}{}
 			work.Go(func() {
-				warn(t(ctx)) // it leaves its claim, which ends by itself
+				warn(t(ctx))
 				<-places
 				select {
 				case ended <- struct{}{}:
