@@ -37,7 +37,8 @@ type Commit struct {
 	loose    map[writer.Key]bool // sessions of which a chunk was stored
 	removes  bool                // chunks were recorded that are to be deleted afterwards
 
-	recount recount // what memory counts and is to be counted anew
+	deferred []writer.Key // events that updates were stored for, which wait
+	recount  recount      // what memory counts and is to be counted anew
 }
 
 // recount says which of the rows that memory counts are counted anew when a transaction has done all else. Memory takes the counts over
@@ -178,6 +179,9 @@ func (c *Commit) Finish(ctx context.Context) error {
 func (c *Commit) Publish() {
 	c.committed()
 	c.put.publish()
+	for _, k := range c.deferred {
+		c.s.pending.add(k)
+	}
 	c.recount.publish(c.s)
 	c.trees.publish()
 	c.fields.publish()

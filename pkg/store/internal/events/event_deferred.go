@@ -102,8 +102,8 @@ func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *e
 	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
 	}
-	// The bound is checked before the transaction commits and without a lock on the table: several servers on one
-	// PostgreSQL may pass it by what they store at the same moment.
+	// The bound is checked before the transaction commits and without a lock on the table: it may be passed by what one transaction
+	// takes, and by what several servers on one PostgreSQL store at the same moment.
 	body, err := json.Marshal(deferredUpdateOf(u))
 	if err != nil {
 		return fmt.Errorf("encode update: %w", err)
@@ -112,7 +112,7 @@ func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *e
 		project, tx.ID(u.EventID), string(body), s.options.Now().UnixMilli()); err != nil {
 		return err
 	}
-	s.pending.add(writer.Key{Project: project, ID: u.EventID}) // counted too often if the commit fails: only a wasted look
+	tx.deferred = append(tx.deferred, writer.Key{Project: project, ID: u.EventID})
 	return nil
 }
 
@@ -283,8 +283,9 @@ func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 	var n int64
 	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
 		n, err = tx.Exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
-		// The statement does not tell which ids went, so what memory knows is read anew.
-		tx.recount.updates = tx.recount.updates || n > 0
+		// The statement does not tell which ids went, so what memory knows is read anew. Where other servers write, they have also applied
+		// updates that this one has counted.
+		tx.recount.updates = tx.recount.updates || n > 0 || !s.db.Exclusive()
 		return err
 	})
 	if err == nil && n > 0 {
@@ -304,7 +305,7 @@ type waitingUpdates struct {
 // another connection reads may be without an update that memory has counted already, and that would never be applied then.
 func readPending(ctx context.Context, c sqldb.Conn) (*waitingUpdates, error) {
 	w := waitingUpdates{ids: map[writer.Key]int{}, of: map[int64]int{}}
-	// About MaxPending rows at most, and only at a start, after an expiry and after the deletion of a project.
+	// About MaxPending rows at most, and only at a start, at an expiry and after the deletion of a project.
 	err := sqldb.Each(ctx, c, `SELECT project_id, event_id, count(*)
 		FROM pending
 		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {

@@ -123,7 +123,13 @@ func (s *Store) erasePending(ctx context.Context, tx *Commit, project int64, eve
 		if err != nil {
 			return n, err
 		}
+		if gone == 0 {
+			continue
+		}
 		n += gone
+		for _, id := range group {
+			tx.put.consumed = append(tx.put.consumed, writer.Key{Project: project, ID: id})
+		}
 	}
 	if n > 0 {
 		err = tx.Deleted(ctx)

@@ -26,7 +26,7 @@ type writing struct {
 	// deltas are the changes of sessions by their keys, and order the same in the order in which rows are locked.
 	deltas   map[writer.Key]*sessionDelta
 	order    []*sessionDelta
-	consumed []writer.Key // pending updates that were applied
+	consumed []writer.Key // events whose pending updates were applied or deleted
 
 	moved     []*traceRow   // traces whose events went to another session
 	responses []responseKey // response ids that an event has got
