@@ -9,10 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
 )
 
-// serversTest is two servers on one database; each lets 4 updates wait.
+// serversTest is two servers on one database; each lets 4 updates wait, and 4 log parts.
 type serversTest struct {
 	*testing.T
 	first, second *Store
@@ -67,5 +68,29 @@ func TestPostgresUpdatesThatOthersApply(t *testing.T) {
 	s.first.Tidy(t.Context())
 	if err := early(uuid.New()); err != nil {
 		t.Errorf("nothing waits, and an update may not: %v", err)
+	}
+}
+
+// What log records say is not dropped for others that another server has brought to their events.
+func TestPostgresLogPartsThatOthersTake(t *testing.T) {
+	t.Parallel()
+	s := newServersTest(t)
+	said := func(id, trace uuid.UUID) {
+		t.Helper()
+		part := event.LogPart{Kind: event.LogInput, SpanID: id, TraceID: trace, Nanos: 1767355200000e6, Content: json.RawMessage(`[{"role":"user","content":"hi"}]`)}
+		if err := s.first.Put(t.Context(), s.project, event.Batch{LogParts: []event.LogPart{part}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits, trace := uuid.New(), uuid.New()
+	said(waits, trace)
+	for range 8 {
+		id, trace := uuid.New(), uuid.New()
+		said(id, trace)
+		s.put(s.second, id, trace)
+	}
+	s.put(s.second, waits, trace)
+	if e, err := s.first.Event(t.Context(), s.project, waits); err != nil || rawjson.Get(e.Inputs, "chat_history") == nil {
+		t.Errorf("the prompt that waited is lost: %s (%v)", e.Inputs, err)
 	}
 }

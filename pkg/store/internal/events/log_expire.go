@@ -14,17 +14,25 @@ import (
 // a share of it, so that this is done seldom.
 const boundSlack = 100
 
-// bound drops the rows that wait longest, where too many do.
+// bound drops the rows that wait longest, where too many do. The rows are counted before that: memory has also counted those that spans at other
+// servers, and deletions, have taken since it was last read.
 func (a *logMerge) bound(ctx context.Context) error {
 	s := a.w.s
 	limit := int64(s.options.MaxPending)
-	over := s.logCounts.waiting.Load() + a.waiting - limit
 	// Only a transaction that adds rows pays for it. With 1 % of slack that is one transaction in many, not each of them.
-	if a.waiting <= 0 || over <= limit/boundSlack {
+	if a.waiting <= 0 || s.logCounts.waiting.Load()+a.waiting-limit <= limit/boundSlack {
+		return nil
+	}
+	counts, err := readLogCounts(ctx, a.tx)
+	if err != nil {
+		return err
+	}
+	a.tx.recount.logs = true
+	if counts.waiting <= limit {
 		return nil
 	}
 	n, err := a.tx.Exec(ctx, `DELETE FROM log_part
-		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, over)
+		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, counts.waiting-limit)
 	if err != nil {
 		return err
 	}
