@@ -11,6 +11,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // hold keeps the store's writer busy until the returned function is called.
@@ -143,16 +144,27 @@ func TestExpire(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	part := event.LogPart{Kind: event.LogRecord, SpanID: uuid.New(), TraceID: uuid.New(), Content: []byte(`{"body":"text"}`)}
+	if err := s.Put(t.Context(), testProject, event.Batch{LogParts: []event.LogPart{part}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		after time.Duration
 		want  int
 	}{{time.Hour, 3}, {time.Hour + time.Millisecond, 0}} {
-		if err := s.expirePending(t.Context(), now.Add(tt.after)); err != nil {
+		if err := errors.Join(s.expirePending(t.Context(), now.Add(tt.after)), s.expireLogs(t.Context(), now.Add(tt.after))); err != nil {
 			t.Fatal(err)
 		}
 		if n := s.pending.count(); n != tt.want {
 			t.Errorf("after %s %d updates wait, want %d", tt.after, n, tt.want)
 		}
+		if bytes, err := s.StoredBytes(t.Context(), testProject); err != nil || (bytes > 0) != (tt.want > 0) {
+			t.Errorf("after %s %d bytes are stored (%v)", tt.after, bytes, err)
+		}
+	}
+	var bytes int64 // as a server that begins reads them
+	if _, err := sqldb.One(t.Context(), s.db, `SELECT sum(bytes) FROM stored_bytes`, nil, &bytes); err != nil || bytes != 0 {
+		t.Errorf("%d bytes are stored at the end (%v)", bytes, err)
 	}
 }
 

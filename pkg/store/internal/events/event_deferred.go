@@ -112,6 +112,7 @@ func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *e
 		project, tx.ID(u.EventID), string(body), s.options.Now().UnixMilli()); err != nil {
 		return err
 	}
+	tx.Counts.Stored(project, rowBytes+int64(len(body)))
 	tx.deferred = append(tx.deferred, writer.Key{Project: project, ID: u.EventID})
 	return nil
 }
@@ -226,9 +227,12 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 		}
 		// Memory is told after the commit (publish). If the transaction fails, the updates still wait, and memory still says so.
 		w.consumed = append(w.consumed, writer.Key{Project: project, ID: x.id})
-		// The row is gone in both cases: nobody applies it later.
-		if n == 0 || x.created < oldest {
-			continue // another writer applied it, or it waited too long
+		if n == 0 {
+			continue // another writer applied it
+		}
+		tx.Counts.Stored(project, -rowBytes-int64(len(x.body)))
+		if x.created < oldest {
+			continue // it waited too long, and is gone
 		}
 		var h deferredUpdate
 		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
@@ -282,7 +286,7 @@ func (s *Store) sweepPending(ctx context.Context) error {
 func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 	var n int64
 	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
-		n, err = tx.Exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
+		n, err = deleteCounted(ctx, tx, `DELETE FROM pending WHERE created_ms < $1 RETURNING project_id, octet_length(body)`, now.Add(-s.options.PendingTTL).UnixMilli())
 		// The statement does not tell which ids went, so what memory knows is read anew. Where other servers write, they have also applied
 		// updates that this one has counted.
 		tx.recount.updates = tx.recount.updates || n > 0 || !s.db.Exclusive()

@@ -132,6 +132,7 @@ func (s *Store) erasePending(ctx context.Context, tx *Commit, project int64, eve
 		}
 	}
 	if n > 0 {
+		tx.Counts.Shrunk(project)
 		err = tx.Deleted(ctx)
 	}
 	return n, err

@@ -31,8 +31,9 @@ func (a *logMerge) bound(ctx context.Context) error {
 	if counts.waiting <= limit {
 		return nil
 	}
-	n, err := a.tx.Exec(ctx, `DELETE FROM log_part
-		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, counts.waiting-limit)
+	n, err := deleteCounted(ctx, a.tx, `DELETE FROM log_part
+		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)
+		RETURNING project_id, octet_length(data)`, counts.waiting-limit)
 	if err != nil {
 		return err
 	}
@@ -57,8 +58,9 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 		for {
 			var n int64
 			err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
-				n, err = tx.Exec(ctx, `DELETE FROM log_part
-					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)`, before, expireSlice)
+				n, err = deleteCounted(ctx, tx, `DELETE FROM log_part
+					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)
+					RETURNING project_id, octet_length(data)`, before, expireSlice)
 				return err
 			})
 			if err != nil {

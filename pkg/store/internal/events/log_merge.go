@@ -138,6 +138,7 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 		if err != nil {
 			return nil, err
 		}
+		a.tx.Counts.Stored(h.project, rowBytes)
 	}
 	// One statement for each row, since RETURNING must tell which of them are new. A request seldom has more than one for a span.
 	for _, r := range came {
@@ -155,6 +156,7 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 		if !ok {
 			continue // sent again
 		}
+		a.tx.Counts.Stored(r.project, rowBytes+int64(len(r.z)))
 		r.event = uuid.Nil // of a try before
 		fresh = append(fresh, r)
 		a.waiting++

@@ -101,7 +101,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 }
 
 // StoredBytes returns how many bytes a project has stored: payloads as they are compressed, the
-// texts of rows, and 256 bytes for each row.
+// texts of rows, updates and log parts that wait among them, and 256 bytes for each row.
 func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error) {
 	s.usage.mu.Lock()
 	p := s.usage.of(projectID)
@@ -225,7 +225,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 					SELECT pack
 					FROM chunk
 					WHERE pack IS NOT NULL AND id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL)))` +
-		` + ` + table("log_part", ` + octet_length(data)`)
+		` + ` + table("log_part", ` + octet_length(data)`) + ` + ` + table("pending", ` + octet_length(body)`)
 	for _, t := range []string{
 		"datapoint",
 		"dataset",
@@ -282,6 +282,21 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	}
 	_, err = s.readStored(ctx, projectID)
 	return err
+}
+
+// deleteCounted deletes rows by a statement that returns the project of each and how many bytes of text or data it had, counts them off, and
+// returns how many they were.
+func deleteCounted(ctx context.Context, tx *Commit, text string, args ...any) (n int64, err error) {
+	err = sqldb.Each(ctx, tx, text, args, func(scan func(...any) error) error {
+		var project, bytes int64
+		if err := scan(&project, &bytes); err != nil {
+			return err
+		}
+		n++
+		tx.Counts.Stored(project, -rowBytes-bytes)
+		return nil
+	})
+	return n, err
 }
 
 // bytes returns what the row of an event takes, with its payload if it is the first of its chunk.
