@@ -224,6 +224,12 @@ func updateEarlySession(e *env) {
 	e.put(step("s", "x", 0), start("t", "t", 0, 0))
 	e.equal("made", "k=1", members(e.event(id("s")).Metadata, "k"))
 	e.equal("started", "k=2", members(e.event(id("t")).Metadata, "k"))
+	e.early(event.Update{EventID: id("u"), Metadata: text(`{"k":4}`)})
+	e.put(traced("trace", "", step("u", "z", 0)))
+	named := note("z", "trace", 1, event.LogRecord, `{"name":"gen_ai.unheard"}`)
+	named.Session = id("u")
+	e.putNotes(named)
+	e.equal("named by a log record", "k=4", members(e.event(id("u")).Metadata, "k"))
 	// Other projects have other events.
 	p, err := e.s.EnsureProject(e.ctx, "other")
 	e.ok(err)

@@ -144,6 +144,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sess
 	if err := tx.insertEvents(ctx, []*head{h}); err != nil {
 		return err
 	}
+	w.fresh = append(w.fresh, h) // updates may wait for it
 	// After the row: the filter may only know ids that are stored, or are about to be in this same transaction.
 	return tx.addIDs(ctx, h.project, h.day, h.ev.ID)
 }
