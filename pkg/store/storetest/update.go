@@ -455,13 +455,14 @@ func totalledNative(e *env) {
 	tool.Type = event.TypeTool
 	e.put(model("both", `{"prompt_tokens":9,"completion_tokens":2}`), model("other names", `{"input_tokens":90,"output_tokens":20}`),
 		model("reported", `{"prompt_tokens":9,"completion_tokens":2,"total_tokens":12}`), model("none", `{}`),
-		model("half", `{"completion_tokens":2}`), model("odd", `{"prompt_tokens":"9","completion_tokens":2.5}`), tool)
-	for name, want := range map[string]string{"both": "11", "other names": "110", "reported": "12", "none": "", "half": "", "odd": "", "tool": ""} {
+		model("half", `{"completion_tokens":2}`), model("odd", `{"prompt_tokens":"9","completion_tokens":2.5}`), tool,
+		model("zeros", `{"prompt_tokens":0,"completion_tokens":0,"input_tokens":90,"output_tokens":20}`))
+	for name, want := range map[string]string{"both": "11", "other names": "110", "zeros": "110", "reported": "12", "none": "", "half": "", "odd": "", "tool": ""} {
 		e.equal(name, "total_tokens="+want, total(name))
 	}
 	// The session's totals are what they were without it, and what a filter finds.
-	e.equal("session", "total_tokens=137.5", members(e.event(id("s")).Metadata, "total_tokens"))
-	e.equal("found", []string{"both", "other names", "reported"}, e.found(e.filter("metadata.total_tokens", "greater than", "number", "10"),
+	e.equal("session", "total_tokens=247.5", members(e.event(id("s")).Metadata, "total_tokens"))
+	e.equal("found", []string{"both", "other names", "reported", "zeros"}, e.found(e.filter("metadata.total_tokens", "greater than", "number", "10"),
 		e.filter("event_type", "is", "", `"model"`)))
 	for _, tt := range []struct{ name, metadata, want string }{
 		{"none", `{"prompt_tokens":5,"completion_tokens":6}`, "11"},
@@ -497,15 +498,16 @@ func pricedNative(e *env) {
 		model("other names", mini, `{"input_tokens":9,"total_tokens":11}`),
 		model("reported", mini, `{"prompt_tokens":9,"completion_tokens":2,"cost":1}`),
 		model("unknown", `{"model":"nobody's"}`, `{"prompt_tokens":9,"completion_tokens":2}`),
-		model("later", `{}`, `{}`), model("half", mini, `{"completion_tokens":2}`))
+		model("later", `{}`, `{}`), model("half", mini, `{"completion_tokens":2}`),
+		model("zeros", mini, `{"prompt_tokens":0,"input_tokens":9,"completion_tokens":2}`))
 	tool := model("tool", mini, `{"prompt_tokens":9,"completion_tokens":2}`)
 	tool.Type = event.TypeTool
 	e.put(tool)
-	for name, want := range map[string]string{"told": computed, "other names": computed, "reported": "cost=1 cost_source=", "unknown": "cost= cost_source=",
+	for name, want := range map[string]string{"told": computed, "other names": computed, "zeros": computed, "reported": "cost=1 cost_source=", "unknown": "cost= cost_source=",
 		"later": "cost= cost_source=", "half": "cost= cost_source=", "tool": "cost= cost_source="} {
 		e.equal(name, want, cost(name))
 	}
-	e.equal("session", "cost=1.0000051", members(e.event(id("s")).Metadata, "cost"))
+	e.equal("session", "cost=1.00000765", members(e.event(id("s")).Metadata, "cost"))
 	for _, tt := range []struct{ name, config, metadata, want string }{
 		{"later", `{}`, `{"prompt_tokens":9,"completion_tokens":2}`, "cost= cost_source="},
 		{"later", mini, `{}`, computed},
@@ -520,7 +522,7 @@ func pricedNative(e *env) {
 		e.update(event.Update{EventID: id(tt.name), Config: text("%s", tt.config), Metadata: text("%s", tt.metadata)})
 		e.equal(tt.name+" after "+tt.config+tt.metadata, tt.want, cost(tt.name))
 	}
-	e.equal("session after updates", "cost=3.0000051", members(e.event(id("s")).Metadata, "cost"))
+	e.equal("session after updates", "cost=3.00000765", members(e.event(id("s")).Metadata, "cost"))
 	// Sent again: what is stored holds, and the cost is that of what the event has then.
 	e.put(model("told", mini, `{"prompt_tokens":9,"completion_tokens":2}`), model("half", mini, `{"prompt_tokens":9}`),
 		model("unknown", mini, `{"prompt_tokens":1000,"completion_tokens":1}`))

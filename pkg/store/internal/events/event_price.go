@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/google/uuid"
@@ -131,7 +132,7 @@ func callOf(e *event.Event) (c paidCall) {
 }
 
 // tokenCounts reads the counts of tokens in an event's metadata. Numbers that are not whole, or negative, are not counts; newer senders
-// say input and output where older ones say prompt and completion, and the older names win.
+// say input and output where older ones say prompt and completion, and the older names win unless they say 0.
 func tokenCounts(metadata json.RawMessage) (counts price.Counts) {
 	var in, out *int64 // under their other names
 	for k, v := range rawjson.Object(metadata) {
@@ -163,11 +164,11 @@ func tokenCounts(metadata json.RawMessage) (counts price.Counts) {
 			counts.AudioOut = tokens
 		}
 	}
-	if counts.Prompt == nil {
-		counts.Prompt = in
+	if counts.Prompt == nil || *counts.Prompt == 0 {
+		counts.Prompt = cmp.Or(in, counts.Prompt)
 	}
-	if counts.Completion == nil {
-		counts.Completion = out
+	if counts.Completion == nil || *counts.Completion == 0 {
+		counts.Completion = cmp.Or(out, counts.Completion)
 	}
 	return counts
 }
