@@ -20,6 +20,7 @@ var moveTests = []test{
 	{"Move/interrupted again and again, and gone on with", moveInterrupted},
 	{"Move/compared before the switch, and abandoned", moveAbandoned},
 	{"Move/a copy that differs is noticed, and the original stays", moveDiffers},
+	{"Move/what earlier versions stored and PostgreSQL does not take", moveOldRows},
 	{"Move/refusals", moveRefusals},
 }
 
@@ -237,4 +238,36 @@ func moveRefusals(e *env) {
 		e.Errorf("a move to a store that is there: %v", err)
 	}
 	e.put(start("still", "stored", 1, 2))
+}
+
+// moveOldRows moves a store in which texts stand as SQLite has taken them: ids of users, runs and answers of any length in columns with an
+// index, and names with NUL and what is not UTF-8.
+func moveOldRows(e *env) {
+	if e.place.Shared() {
+		return // PostgreSQL never took them
+	}
+	user, run, response := prose(4000, 1), prose(4000, 2), prose(4000, 3)
+	long := ofTrace("s", step("s", "long", 1))
+	long.UserProperties, long.Metadata = text(`{"user_id":"%s"}`, user), text(`{"run_id":"%s"}`, run)
+	of := note("long", "s", 3, event.LogEvaluation, `{"name":"tone","value":0.5}`)
+	of.ResponseID = "answer"
+	e.put(long, step("s", "short", 2))
+	e.putNotes(of)
+	e.ok(e.s.Close(e.ctx))
+	for _, old := range []string{
+		`UPDATE event SET user_id = '` + user + `', run_id = '` + run + `', target_id = '` + response + `' WHERE name = 'long'`,
+		`UPDATE event SET name = CAST(x'6100ff62' AS TEXT) WHERE name = 'short'`,
+		`UPDATE session SET run_id = '` + run + `'`,
+		`UPDATE log_part SET response_id = '` + response + `' WHERE response_id = 'answer'`,
+	} {
+		e.place.Exec(e.T, old)
+	}
+	c, r := e.moved(store.MoveOptions{})
+	e.equal("moved", true, r.Moved)
+	c.open(optionsUnpacked)
+	defer func() { c.ok(c.s.Close(c.ctx)) }()
+	e.equal("of the user", []string{"long"}, c.found(c.filter("user_properties.user_id", "is", "", fmt.Sprintf("%q", user)), c.filter("event_type", "is not", "", `"session"`)))
+	e.equal("of the run", []string{"long"}, c.found(c.filter("metadata.run_id", "is", "", fmt.Sprintf("%q", run))))
+	e.equal("name", "a\uFFFD\uFFFDb", c.event(id("short")).Name)
+	e.equal("evaluations that name an answer", 1, c.place.Count(c.T, `SELECT count(*) FROM log_part WHERE response_id <> ''`))
 }

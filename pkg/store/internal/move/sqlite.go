@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -94,11 +95,24 @@ func eachRow(rows *sql.Rows, f func(row []any) error) (err error) {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
+		for i, v := range row {
+			if text, ok := v.(string); ok {
+				row[i] = wellFormed(text)
+			}
+		}
 		if err := f(row); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+// wellFormed returns a text as PostgreSQL takes it, and as it is stored today: with U+FFFD for NUL and for what is not UTF-8.
+func wellFormed(text string) string {
+	if utf8.ValidString(text) && !strings.Contains(text, "\x00") {
+		return text
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 func (s *SQLite) exec(ctx context.Context, text string, args ...any) error {
@@ -139,6 +153,18 @@ const (
 	lockPause    = 50 * time.Microsecond
 )
 
+// longIDs are columns with an index in which earlier versions stored ids of any length, and what is read instead of one that an index of PostgreSQL
+// does not take: what is stored of such an id today. The event has it whole, and filters find it there. An evaluation stays at the event that it is
+// at; the beginning of the id keeps it apart from log records that name no answer.
+var longIDs = map[string]map[string]string{
+	eventTable:   {"run_id": "NULL", "user_id": "NULL", "target_id": "NULL"},
+	sessionTable: {"run_id": "NULL"},
+	"log_part":   {"response_id": "substr(t.response_id, 1, 500)"},
+}
+
+// maxIndexed is up to how many bytes an id goes into an index of PostgreSQL, together with the numbers beside it: a row there has at most 2,704.
+const maxIndexed = 2500
+
 func (s *SQLite) selects(t *table) (columns, from string) {
 	list := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -148,6 +174,8 @@ func (s *SQLite) selects(t *table) (columns, from string) {
 			list[i] = "s.session_id"
 		case t.name == chunkTable && c.name == "day":
 			list[i] = "NULL"
+		case longIDs[t.name][c.name] != "":
+			list[i] = fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, %[3]s, %[1]s)", list[i], maxIndexed, longIDs[t.name][c.name])
 		}
 	}
 	from = sqldb.QuoteName(t.name) + " AS t"
