@@ -120,25 +120,25 @@ func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) outcome {
 		return outcome{err: p.err, refused: p.logs.LogRecordCount()}
 	}
 	notes, rejected, dropped := e.logMapper(p.logs)
+	batch := e.stepMapper(p.logs)
+	reserveSource(&batch)
+	batch.LogParts = notes
+	var err error
+	if len(notes) > 0 || len(batch.Events) > 0 {
+		began := time.Now()
+		err = e.store.Put(ctx, p.project, batch)
+		e.metrics.putNotes(ctx, time.Since(began), len(notes)+len(batch.Events), err)
+		if err != nil {
+			err = fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
+			return outcome{err: err, refused: p.logs.LogRecordCount() - dropped}
+		}
+	} else if len(rejected) > 0 {
+		err = fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
+	}
+	// Not before the write, which may be tried again.
 	e.metrics.dropLogs(ctx, dropped)
 	for _, r := range rejected {
 		e.metrics.rejectLog(ctx, r.Reason)
 	}
-	batch := e.stepMapper(p.logs)
-	reserveSource(&batch)
-	batch.LogParts = notes
-	if len(notes) == 0 && len(batch.Events) == 0 {
-		if len(rejected) > 0 {
-			return outcome{err: fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)}
-		}
-		return outcome{}
-	}
-	began := time.Now()
-	err := e.store.Put(ctx, p.project, batch)
-	e.metrics.putNotes(ctx, time.Since(began), len(notes)+len(batch.Events), err)
-	if err != nil {
-		err = fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
-		return outcome{err: err, refused: p.logs.LogRecordCount() - len(rejected) - dropped}
-	}
-	return outcome{}
+	return outcome{err: err}
 }

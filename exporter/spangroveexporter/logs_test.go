@@ -212,8 +212,10 @@ func TestLogsTelemetry(t *testing.T) {
 	_ = e.consumeLogs(t.Context(), records("", "a", "-b", "line", "line"))
 	s.fails = map[int64]error{1: fault.New(fault.Unavailable, "busy")}
 	_ = e.consumeLogs(t.Context(), records("", "a", "line"))
+	s.fails = nil // the sender tries again
+	_ = e.consumeLogs(t.Context(), records("", "a", "line"))
 	for name, want := range map[string]int64{
-		"spangrove_exporter_stored_log_parts": 1, "spangrove_exporter_rejected_log_records": 2, "spangrove_exporter_dropped_log_records": 3,
+		"spangrove_exporter_stored_log_parts": 2, "spangrove_exporter_rejected_log_records": 2, "spangrove_exporter_dropped_log_records": 3,
 	} {
 		m, err := tel.GetMetric(name)
 		if err != nil {
