@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -60,7 +62,8 @@ func (s *Server) readDataset(c *call) (in datasetRead, err error) {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// walk hands the datapoints of a dataset to f, in order, until it returns an error.
+// walk hands the datapoints of a dataset to f, in order, until it returns an error. fault.NotFound if the dataset is gone when it comes to the end:
+// what it has found is not all then, since the rows of one that is deleted go, too.
 func (s *Server) walk(c *call, in *datasetRead, group int, f func(*dataset.Datapoint) error) error {
 	for after := in.after; ; {
 		list, next, err := s.Store.DatapointsIn(c.ctx(), c.project.ID, in.set.ID, in.set.Version, after, group)
@@ -73,7 +76,8 @@ func (s *Server) walk(c *call, in *datasetRead, group int, f func(*dataset.Datap
 			}
 		}
 		if after = next; next == 0 {
-			return nil
+			_, err := s.Store.Dataset(c.ctx(), c.project.ID, in.set.ID, in.set.Version)
+			return err
 		}
 	}
 }
@@ -242,8 +246,13 @@ func (s *Server) exportDataset(c *call) error {
 	if err != nil {
 		return err
 	}
+	to := http.NewResponseController(c.w)
 	walk := func(f func(*dataset.Datapoint) error) error {
+		n := 0
 		return s.walk(c, &in, readGroup, func(p *dataset.Datapoint) error {
+			if n++; n%readGroup == 1 { // as with other files
+				_ = to.SetWriteDeadline(time.Now().Add(exportWrite)) // not all writers can; then there is none
+			}
 			if p.Deleted || !in.filter.Match(p) {
 				return nil
 			}

@@ -1,11 +1,15 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,6 +22,12 @@ import (
 func datasetAPI(t *testing.T, n int) (api http.Handler, id string) {
 	t.Helper()
 	s, p := openStore(t, store.Options{}, "default")
+	return routesOf(s), manyDatapoints(t, s, p.ID, n)
+}
+
+// manyDatapoints stores a dataset of n datapoints, of which every tenth has the tag "ten".
+func manyDatapoints(t *testing.T, s *store.Store, project int64, n int) (id string) {
+	t.Helper()
 	list := make([]dataset.Datapoint, n)
 	for i := range list {
 		list[i].Inputs = fmt.Appendf(nil, `{"n":%d}`, i)
@@ -27,15 +37,19 @@ func datasetAPI(t *testing.T, n int) (api http.Handler, id string) {
 		list[i].Complete()
 	}
 	name := "many"
-	id, _, err := s.CreateDatasetOf(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), list)
+	id, _, err := s.CreateDatasetOf(t.Context(), project, dataset.New(&dataset.Update{Name: &name}), list)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return id
+}
+
+func routesOf(s httpapi.Store) http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range httpapi.New(httpapi.Deps{Store: s}).Routes() {
 		mux.Handle(r.Pattern(), r.Handler)
 	}
-	return mux, id
+	return mux
 }
 
 func TestExportDataset(t *testing.T) {
@@ -61,5 +75,77 @@ func TestExportDataset(t *testing.T) {
 	_, last, _ := strings.Cut(rows[121], ",")
 	if d := cmp.Diff(`1200,"[""ten""]",'=1`, last); d != "" {
 		t.Errorf("the last row (-want +got)\n%s", d)
+	}
+}
+
+// vanishing is a store in which the dataset is deleted, with its rows, when its first datapoints have been read.
+type vanishing struct {
+	*store.Store
+	gone bool
+}
+
+func (v *vanishing) DatapointsIn(ctx context.Context, project int64, id string, version, after int64, limit int) ([]dataset.Datapoint, int64, error) {
+	list, next, err := v.Store.DatapointsIn(ctx, project, id, version, after, limit)
+	if v.gone || err != nil {
+		return list, next, err
+	}
+	v.gone = true
+	if err := v.DeleteDataset(ctx, project, id); err != nil {
+		return nil, 0, err
+	}
+	for rest := list; len(rest) > 0; { // rows are deleted in slices
+		if rest, _, err = v.Store.DatapointsIn(ctx, project, id, version, 0, 1); err != nil {
+			return nil, 0, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return list, next, nil
+}
+
+// A file of a dataset that is deleted while it is written is broken off, and not taken for all of it.
+func TestExportOfDeletedDataset(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"jsonl", "csv"} {
+		s, p := openStore(t, store.Options{}, "default")
+		id := manyDatapoints(t, s, p.ID, 1201)
+		api := httptest.NewServer(routesOf(&vanishing{Store: s}))
+		defer api.Close()
+		answer, err := api.Client().Get(api.URL + "/v1/datasets/" + id + "/export?format=" + format) //nolint:noctx // a test's own server
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		body, err := io.ReadAll(answer.Body)
+		if err == nil && answer.StatusCode == http.StatusOK {
+			t.Errorf("%s: %d lines, as if they were all", format, bytes.Count(body, []byte("\n")))
+		}
+	}
+}
+
+// slow is a store whose datapoints take their time.
+type slow struct{ *store.Store }
+
+func (s slow) DatapointsIn(ctx context.Context, project int64, id string, version, after int64, limit int) ([]dataset.Datapoint, int64, error) {
+	time.Sleep(30 * time.Millisecond)
+	return s.Store.DatapointsIn(ctx, project, id, version, after, limit)
+}
+
+// A file that takes longer than answers may take comes to its end.
+func TestExportOfLargeDataset(t *testing.T) {
+	t.Parallel()
+	s, p := openStore(t, store.Options{}, "default")
+	id := manyDatapoints(t, s, p.ID, 1201)
+	api := httptest.NewUnstartedServer(routesOf(slow{s}))
+	api.Config.WriteTimeout = 20 * time.Millisecond
+	api.Start()
+	defer api.Close()
+	answer, err := api.Client().Get(api.URL + "/v1/datasets/" + id + "/export") //nolint:noctx // a test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if n := bytes.Count(body, []byte("\n")); err != nil || n != 1201 {
+		t.Errorf("%d of 1201 lines: %v", n, err)
 	}
 }
