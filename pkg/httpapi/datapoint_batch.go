@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/uuid"
-
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -77,28 +75,27 @@ func (m *pointMaker) each(r Reader) error {
 	return nil
 }
 
-// all takes the events that a search finds, newest first, but for those that are excepted, and counts all that it finds.
+// all takes the events that a search finds, newest first, but for those that are excepted, and counts all that it finds. Each page begins behind the
+// last event of the page before: what comes in or is deleted meanwhile neither moves nor hides others.
 func (m *pointMaker) all(r Reader) (total int, err error) {
 	q := m.batch.Search
 	q.Filters = query.InProject(q.Filters, m.c.project)
-	q.Limit = min(query.MaxLimit, m.most)
-	taken := map[uuid.UUID]bool{}
-	for q.Page = 1; ; q.Page++ {
+	q.Sort, q.Page, q.Limit, q.Continued = query.EventsByStart, 1, min(query.MaxLimit, m.most), true
+	for {
 		set, err := r.Search(m.c.ctx(), m.c.project.ID, q)
 		if err != nil {
-			return 0, err
-		}
-		total = max(total, set.Total)
-		if err := m.check(set.Total, "events"); err != nil {
 			return total, err
 		}
+		if !q.Uncounted {
+			total = set.Total
+			if err := m.check(total, "events"); err != nil {
+				return total, err
+			}
+		}
 		for i := range set.Events {
-			// New events push those of a later page back: none is taken twice.
-			id := set.Events[i].ID
-			if m.batch.Except[id] || taken[id] {
+			if m.batch.Except[set.Events[i].ID] {
 				continue
 			}
-			taken[id] = true
 			e, err := set.Load(m.c.ctx(), i)
 			if err != nil {
 				return total, err
@@ -107,9 +104,10 @@ func (m *pointMaker) all(r Reader) (total int, err error) {
 				return total, err
 			}
 		}
-		if len(set.Events) < q.Limit || m.dry() {
+		if !set.HasMore || len(set.Events) == 0 || m.dry() {
 			return total, nil
 		}
+		q.Uncounted, q.After = true, &query.Place{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
 	}
 }
 
