@@ -44,11 +44,20 @@ func formatOf(file, format string) string {
 	}
 }
 
+// withoutMark passes over the byte order mark with which spreadsheets and editors begin a file.
+func withoutMark(in io.Reader) *bufio.Reader {
+	buffered := bufio.NewReader(in)
+	if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" { // an error comes again
+		_, _ = buffered.Discard(3) // they have just been seen
+	}
+	return buffered
+}
+
 // jsonRows reads objects: one after the other, as JSON lines are, or the elements of one array.
 // It holds one row in memory.
 func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true))
+		d := jsontext.NewDecoder(withoutMark(in), jsontext.AllowDuplicateNames(true))
 		n, inArray := 0, d.PeekKind() == '['
 		fail := func(err error) {
 			yield(nil, usage("%s: row %d: %s", file, n+1, oneLine(strings.TrimPrefix(err.Error(), "jsontext: "))))
@@ -89,10 +98,7 @@ func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 // csvRows reads rows under a line of names, with commas, semicolons or tabs between their cells; all values are texts.
 func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		buffered := bufio.NewReader(in)
-		if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" { // spreadsheets begin so
-			_, _ = buffered.Discard(3) // they have just been seen
-		}
+		buffered := withoutMark(in)
 		begin, _ := buffered.Peek(buffered.Size()) // an error comes again
 		r := csv.NewReader(buffered)
 		r.Comma = dataset.Separator(string(begin))
