@@ -159,6 +159,9 @@ func compareMetric(k key, fresh, before *side, common []string, rule Rule, how A
 		}
 	}
 	if p := Compare(base, values, m.LowerIsBetter); p.Pairs > 0 {
+		if allBoolean(m.OldValues) && allBoolean(m.NewValues) {
+			p.ofRates()
+		}
 		m.Mean, m.Interval = &p.Mean, p.Interval
 	}
 	return m

@@ -91,6 +91,14 @@ func Compare(base, now []float64, lowerIsBetter bool) Paired {
 	return x
 }
 
+// ofRates bounds the interval of a difference of two rates, as the means of true and false are, by -1 and 1. The true difference lies there, so that
+// it is in the interval as often as before.
+func (x *Paired) ofRates() {
+	if x.Interval != nil {
+		x.Interval.Low, x.Interval.High = max(x.Interval.Low, -1), min(x.Interval.High, 1)
+	}
+}
+
 // Change is what became of a datapoint.
 type Change string
 

@@ -2,11 +2,16 @@ package run
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 )
 
 // referenceCase is a comparison with the figures that e2e/statistics/reference.py calculates of it by scipy.
@@ -214,5 +219,38 @@ func TestCompareAtTheEdges(t *testing.T) {
 		if got.Pairs != tt.pairs || method != tt.method || got.Verdict != tt.verdict || got.Improved+got.Degraded+got.Same != got.Pairs || !finite(got.Mean) {
 			t.Errorf("%s: %+v by %q", tt.name, got, method)
 		}
+	}
+}
+
+// The difference of two rates is between -1 and 1, and so is its interval, also where datapoints are repeated and few.
+func TestIntervalOfRepeatedRates(t *testing.T) {
+	t.Parallel()
+	scores := func(metrics ...string) *Scores {
+		s := &Scores{Datapoints: map[uuid.UUID]string{}}
+		for i, m := range metrics {
+			at := id(byte(i + 1))
+			s.Sessions, s.Datapoints[at] = append(s.Sessions, at), fmt.Sprint("d", i)
+			for _, one := range strings.Split(m, " ") {
+				s.Events = append(s.Events, Scored{at, Kind{"call", "model"}, raw(`{"ok":` + one + `}`)})
+			}
+		}
+		return s
+	}
+	base, now := scores("true false", "true"), scores("true", "true false")
+	c := CompareRuns(&Run{}, &Run{}, now, base, nil, "average")
+	want := &Interval{-1, 1, PairedT}
+	if d := cmp.Diff(want, c.Metrics[0].Interval); d != "" {
+		t.Errorf("of two runs (-want +got):\n%s", d)
+	}
+	many := CompareMany([]Side{{&Run{}, OutcomesOf(base, nil)}, {&Run{}, OutcomesOf(now, nil)}}, 0, nil, "average")
+	metrics, _ := many.Compare(RowQuery{Metric: -1, Side: AnySide, Limit: 1}, true)
+	at := slices.IndexFunc(metrics, func(m MetricSides) bool { return m.Name == "ok" })
+	if d := cmp.Diff(want, metrics[at].Sides[1].Interval); d != "" {
+		t.Errorf("of several runs (-want +got):\n%s", d)
+	}
+	// Numbers are no rates, whatever they are.
+	base, now = scores("1 0", "1"), scores("1", "1 0")
+	if x := CompareRuns(&Run{}, &Run{}, now, base, nil, "average").Metrics[0].Interval; x == nil || x.High <= 1 {
+		t.Errorf("of numbers: %+v", x)
 	}
 }

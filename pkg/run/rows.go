@@ -122,7 +122,11 @@ func (c *Many) Compare(q RowQuery, header bool) ([]MetricSides, *RowPage) {
 				c.addChanges(all, m, side, base, now, verdicts)
 			}
 			if header {
-				x.Sides[side] = SideMetric{c.valueOf(m, side, verdicts), Compare(base, now, m.LowerIsBetter)}
+				p := Compare(base, now, m.LowerIsBetter)
+				if m.Boolean {
+					p.ofRates()
+				}
+				x.Sides[side] = SideMetric{c.valueOf(m, side, verdicts), p}
 			}
 		}
 		if header {

@@ -40,6 +40,13 @@ type Value struct {
 	JSON   json.RawMessage
 }
 
+func allBoolean(list []Value) bool {
+	return !slices.ContainsFunc(list, func(v Value) bool {
+		k := rawjson.KindOf(v.JSON)
+		return k != 't' && k != 'f'
+	})
+}
+
 // valueOf reads a score; ok is false for all but numbers and booleans.
 func valueOf(raw json.RawMessage) (v Value, ok bool) {
 	v.JSON = raw
