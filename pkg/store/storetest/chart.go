@@ -167,6 +167,19 @@ func chartTooManyGroups(e *env) {
 	}
 	c = e.chart("metadata.n", "metadata.trace_id", "month", "sum")
 	e.wantChart(c, "total 90", "2026-01-01T00:00Z - 90 90")
+	// Those with most events that have the metric, however many points there are.
+	var without []event.Incoming
+	for i := range 6 {
+		without = append(without, at(0, fmt.Sprint("without ", i), `{}`))
+		without[i].Name = fmt.Sprint("a", i/2)
+	}
+	e.put(without...)
+	c = e.chart("metadata.n", "event_name", "month", "sum")
+	c.MaxGroups = 2
+	want := []string{"total 90", "2026-01-01T00:00Z e00 1 1", "2026-01-01T00:00Z e01 1 1", "2026-01-01T00:00Z other 88 88"}
+	e.wantChart(c, want...)
+	c.MaxPoints = 60
+	e.wantChart(c, want...)
 	c = e.chart("metadata.n", "", "minute", "sum")
 	c.MaxPoints = 2
 	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {

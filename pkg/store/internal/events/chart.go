@@ -158,23 +158,31 @@ func (s *Store) chartEvents(ctx context.Context, projectID int64, b *query.Build
 	})
 }
 
-// largestGroups asks the database for the groups with most events.
+// largestGroups asks the database for the groups with most events that enter; by all that match where it cannot read the metric.
 func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Chart, earliest float64) (map[string]bool, error) {
 	b := query.NewBuilder(s.Dialect)
-	counted := *c
-	counted.Aggregation = query.Count
-	plan := query.CompileChart(b, projectID, &counted, earliest)
+	plan := query.CompileChart(b, projectID, c, earliest)
+	if plan.InGo {
+		counted := *c
+		counted.Aggregation = query.Count
+		b = query.NewBuilder(s.Dialect)
+		plan = query.CompileChart(b, projectID, &counted, earliest)
+	}
 	// Which groups are the largest would have to be counted here, with all of them in memory.
 	if plan.InGo {
 		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
 	}
+	columns, entered := plan.Group+" AS g", "count(*)"
+	if plan.Value != "" {
+		columns, entered = columns+", "+plan.Value+" AS v", "count(v)"
+	}
 	only := map[string]bool{}
 	err := sqldb.Each(ctx, s.db, fmt.Sprintf(`SELECT g
-		FROM (SELECT %s AS g FROM event e WHERE %s) AS x
+		FROM (SELECT %s FROM event e WHERE %s%s) AS x
 		WHERE g IS NOT NULL
 		GROUP BY g
-		ORDER BY count(*) DESC, g LIMIT %d`,
-		plan.Group, plan.Plan.Where, c.GroupLimit()), b.Args(), func(scan func(...any) error) error {
+		ORDER BY %s DESC, g LIMIT %d`,
+		columns, plan.Plan.Where, s.db.Fence(), entered, c.GroupLimit()), b.Args(), func(scan func(...any) error) error {
 		var g *string
 		if err := scan(&g); err != nil {
 			return err
