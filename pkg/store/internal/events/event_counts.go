@@ -44,13 +44,22 @@ func (t eventCounts) add(project int64, typ event.Type, n int64) {
 	t[countKey{project, query.TypeCode(typ)}] += n
 }
 
+// shrinks reports whether a change says that something of its project went.
+func (t eventCounts) shrinks(k countKey) bool { return k.typ == typeShrunk || k.typ >= 0 && t[k] < 0 }
+
 // write adds the changes to the writer's rows, in one order for all writers.
 func (t eventCounts) write(ctx context.Context, tx *Commit, writer int) error {
 	keys := slices.SortedFunc(maps.Keys(t), func(a, b countKey) int {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
 	})
 	for _, k := range keys {
-		// A type may be counted on and off again in one transaction, and typeShrunk and typeReplaced are marks for memory alone.
+		if t.shrinks(k) && !tx.s.usage.isShrunk(k.project) {
+			if _, err := tx.Exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes) VALUES ($1, $2, 0)
+				ON CONFLICT (project_id, writer) DO NOTHING`, k.project, shrunkRow); err != nil {
+				return err
+			}
+		}
+		// A type may be counted on and off again in one transaction, and typeShrunk and typeReplaced are marks without a number.
 		if t[k] == 0 {
 			continue
 		}

@@ -26,6 +26,9 @@ const (
 	rowBytes = 256
 	// countedRow is the row of table stored_bytes that holds what counting the rows found.
 	countedRow = -1
+	// shrunkRow is a row of no bytes of a project of which something went since its rows were counted: the next start counts them, if
+	// this process ends before it has.
+	shrunkRow = -2
 	// storedRefresh is how soon what other servers stored is seen.
 	storedRefresh = 5 * time.Second
 	// countEvery is how often the background looks which projects must be counted.
@@ -79,8 +82,16 @@ func (u *usage) committed(t eventCounts) {
 		if k.typ == typeStored {
 			p.bytes += n
 		}
-		p.shrunk = p.shrunk || k.typ == typeShrunk || k.typ >= 0 && n < 0
+		p.shrunk = p.shrunk || t.shrinks(k)
 	}
+}
+
+// isShrunk reports whether it is known that something of a project went since its rows were counted.
+func (u *usage) isShrunk(project int64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	p := u.projects[project]
+	return p != nil && p.shrunk
 }
 
 // due returns a project whose rows must be counted.
@@ -151,10 +162,11 @@ func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 			n, b.StoredBytes)}
 }
 
-// countStored counts projects whose rows changed until ctx ends; among them those that hold something, and were made by a program that did
-// not say from when on commits count (CountFromNow), when the server has been up for countAfterChange: a start has enough to do.
+// countStored counts projects whose rows changed until ctx ends; among them, when the server has been up for countAfterChange, since a start has
+// enough to do, those of which something went and that no process has counted since, and those that hold something and were made by a
+// program that did not say from when on commits count (CountFromNow).
 func (s *Store) countStored(ctx context.Context) {
-	if err := s.neverCounted(ctx); err != nil && ctx.Err() == nil {
+	if err := s.notCounted(ctx); err != nil && ctx.Err() == nil {
 		s.options.Logger.Warn("list projects whose rows are to be counted", zap.Error(err))
 	}
 	tick := time.NewTicker(countEvery)
@@ -179,11 +191,14 @@ func (s *Store) countStored(ctx context.Context) {
 	}
 }
 
-func (s *Store) neverCounted(ctx context.Context) error {
-	return sqldb.Each(ctx, s.db, `SELECT DISTINCT t.project_id
+// notCounted lists the projects whose rows are to be counted since no process before has.
+func (s *Store) notCounted(ctx context.Context) error {
+	return sqldb.Each(ctx, s.db, `SELECT t.project_id
 		FROM event_count t
-		WHERE NOT EXISTS (SELECT 1 FROM stored_bytes k WHERE k.project_id = t.project_id AND k.writer = $1)`,
-		[]any{countedRow}, func(scan func(...any) error) error {
+		WHERE NOT EXISTS (SELECT 1 FROM stored_bytes k WHERE k.project_id = t.project_id AND k.writer = $1)
+		UNION
+		SELECT project_id FROM stored_bytes WHERE writer = $2`,
+		[]any{countedRow, shrunkRow}, func(scan func(...any) error) error {
 			var id int64
 			if err := scan(&id); err != nil {
 				return err
@@ -262,10 +277,13 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		if err != nil || !there {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes)
+		if _, err = tx.Exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes)
 			VALUES ($1, $2, $3)
 			ON CONFLICT (project_id, writer) DO UPDATE SET bytes = excluded.bytes`,
-			projectID, countedRow, n-added)
+			projectID, countedRow, n-added); err != nil || s.usage.isShrunk(projectID) {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM stored_bytes WHERE project_id = $1 AND writer = $2`, projectID, shrunkRow)
 		return err
 	})
 	if err != nil {

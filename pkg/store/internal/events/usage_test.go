@@ -1,8 +1,11 @@
 package events
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // All rows of a project are read again soon after a deletion and later after a replacement, and not for what is only added.
@@ -33,4 +36,42 @@ func TestUsageDue(t *testing.T) {
 			t.Errorf("%s: due %v after %v", c.name, ok, countAfterDelete)
 		}
 	}
+}
+
+// What a process has deleted from a project and not counted before it ended is counted by the next one, which finds a mark of it.
+func TestUsageDueAfterEnd(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openTest(t, Options{})
+	change := func(f func(ctx context.Context, tx *Commit) error) {
+		t.Helper()
+		if err := s.Change(ctx, 0, uuid.Nil, 0, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	due := func(what string, want bool) {
+		t.Helper()
+		s.usage.mu.Lock() // it knows nothing, as after a start
+		s.usage.projects = map[int64]*storedBytes{}
+		s.usage.mu.Unlock()
+		if err := s.notCounted(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := s.usage.due(time.Now().Add(countAfterChange)); ok != want {
+			t.Errorf("%s: due is %v, want %v", what, ok, want)
+		}
+	}
+	change(func(ctx context.Context, tx *Commit) error {
+		_, err := tx.Exec(ctx, `INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'p', 'p', 0)`)
+		return err
+	})
+	change(func(_ context.Context, tx *Commit) error { tx.Counts.Stored(1, 100); return nil })
+	due("what was added", false)
+	change(func(_ context.Context, tx *Commit) error { tx.Counts.Shrunk(1); return nil })
+	due("what was deleted", true)
+	due("again", true)
+	if err := s.Recount(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	due("what was counted", false)
 }
