@@ -96,6 +96,8 @@ type Event struct {
 	OutputsSet bool
 	// DurationGiven is set if somebody gave Duration, which then stays when End changes.
 	DurationGiven bool
+	// EndGiven is set on a session event if an update has given End, which then no longer follows the session's events.
+	EndGiven bool
 	// Wrapper, Duplicate and Filled are set on an event that is corrected (Correct): its sender reported it as
 	// a model call, the store marked it as a duplicate, and it holds what others know.
 	Wrapper, Duplicate, Filled bool

@@ -18,6 +18,7 @@ var updateTests = []test{
 	{"Update/cold metadata gives way", updateCold},
 	{"Update/of a session", updateSession},
 	{"Update/of the duration of an implicit session", updateDuration},
+	{"Update/of the end of an implicit session", updateEnd},
 	{"Update/native model events are priced", pricedNative},
 	{"Update/native model events have a total of tokens", totalledNative},
 	{"Update/run of an event and of a session", updateRun},
@@ -162,6 +163,35 @@ func updateDuration(e *env) {
 	after("without it again", 1000)
 	e.put(start("s", "late", 0, 0))
 	after("when it is started", 1000)
+}
+
+// updateEnd gives an end to a session whose event follows its events: its start goes on to follow them, but the end stays.
+func updateEnd(e *env) {
+	e.put(step("s", "x", 1))
+	e.update(event.Update{EventID: id("s"), EndTime: pointer(noon + 9000.0)})
+	after := func(what string, start float64) {
+		e.Helper()
+		s := e.event(id("s"))
+		e.equal(what, []float64{noon + start, noon + 9000, 9000 - start}, []float64{s.Start, s.End, s.Duration})
+	}
+	after("as given", 1000)
+	e.put(step("s", "y", 20))
+	after("with a later event", 1000)
+	e.put(step("s", "z", 0))
+	after("with an earlier event", 0)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("z")))
+	after("without it again", 1000)
+	e.put(start("s", "late", 0, 0))
+	after("when it is started", 0)
+	e.put(step("s", "w", 30))
+	after("with an event after that", 0)
+
+	// It moves with what else was said of a session.
+	e.put(traced("t", "", step("t", "of t", 1)))
+	e.update(event.Update{EventID: id("t"), EndTime: pointer(noon + 9000.0)})
+	e.put(traced("t", "key", step("key", "root", 20)))
+	s := e.event(id("key"))
+	e.equal("of a session that moved", []float64{noon + 1000, noon + 9000, 8000}, []float64{s.Start, s.End, s.Duration})
 }
 
 func updateRun(e *env) {

@@ -27,6 +27,7 @@ const (
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
 	flagExpired    = 1 << 21 // its payload was removed by a rule of retention
 	flagNoConfig   = 1 << 22 // it has no configuration; not set for one that was stored before this flag was
+	flagEnd        = 1 << 23 // a session event whose end an update has given
 )
 
 // head is one row of table event, and what the writer needs to know of the event besides.
@@ -244,6 +245,9 @@ func flagsOf(e *event.Event) (flags int) {
 	}
 	if e.DurationGiven {
 		flags |= flagDuration
+	}
+	if e.EndGiven {
+		flags |= flagEnd
 	}
 	if e.OutputsSet {
 		flags |= flagOutputsSet

@@ -81,7 +81,10 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
 	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)
 	implicit = explicitSession
-	if came.End <= came.Start {
+	switch {
+	case before.EndGiven: // by an update
+		now.End, now.EndGiven = before.End, true
+	case came.End <= came.Start:
 		implicit = implicitEnd
 		now.End = max(before.End, came.End)
 	}
@@ -92,7 +95,7 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 	switch {
 	case before.DurationGiven: // by an update
 		now.Duration, now.DurationGiven = before.Duration, true
-	case implicit == implicitEnd || came.DefaultTime:
+	case implicit == implicitEnd || now.EndGiven || came.DefaultTime:
 		now.Duration = max(now.End-now.Start, 0)
 	}
 	if _, err := tx.Exec(ctx, `UPDATE session

@@ -124,7 +124,7 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 	// Flags restore what the sender reported and what the server did with it, which no field of the event shows.
 	// Without them an event that is read and written again (Rewrite) would be another one.
 	e.Unfinished, e.OutputsSet = r.Spill&flagUnfinished != 0, r.Spill&flagOutputsSet != 0
-	e.DurationGiven = r.Spill&flagDuration != 0
+	e.DurationGiven, e.EndGiven = r.Spill&flagDuration != 0, r.Spill&flagEnd != 0
 	e.Fixed, e.Named = r.Spill&flagFixed != 0, r.Spill&flagNamed != 0
 	e.Wrapper, e.Duplicate, e.Filled = r.Spill&sessiontree.FlagWrapper != 0, r.Spill&sessiontree.FlagDuplicate != 0, r.Spill&sessiontree.FlagFilled != 0
 	e.DerivedError, e.PayloadExpired = r.Spill&flagRootError != 0, r.Spill&flagExpired != 0

@@ -103,6 +103,7 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 			WHERE project_id = $1 AND session_id = $2 AND implicit = 2`, old.project, tx.ID(now.ID)); err != nil {
 			return err
 		}
+		now.EndGiven = now.EndGiven || u.EndTime != nil
 	}
 	if now.IsSession() && rawjson.Get(u.UserProperties, "user_id") != nil {
 		if _, err := tx.Exec(ctx, `UPDATE session

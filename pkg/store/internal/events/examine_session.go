@@ -60,6 +60,8 @@ func lessID(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 func (x *sessionSums) times(implicit int) (from, to float64) {
 	from, to = x.own.Start, x.own.End
 	switch {
+	case x.first != nil && implicit == implicitAll && x.own.EndGiven:
+		return *x.first, max(x.own.End, *x.last)
 	case x.first != nil && implicit == implicitAll:
 		return *x.first, *x.last
 	case x.first != nil && implicit == implicitEnd:

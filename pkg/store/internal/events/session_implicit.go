@@ -193,9 +193,12 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, rawjson.Without(d.hint.Metadata, now.Metadata))
 		}
 	}
-	now.End = max(now.End, d.state.last)
-	if d.state.implicit == implicitAll {
+	switch {
+	case now.EndGiven:
+	case d.state.implicit == implicitAll:
 		now.End = d.state.last
+	default:
+		now.End = max(now.End, d.state.last)
 	}
 	now.FollowTimes()
 	return w.s.Rewrite(ctx, tx, d.project, old, &now)

@@ -17,7 +17,7 @@ import (
 // start, end or parent, these are asked of the events again, by indexes that begin with the session.
 //
 //	implicit       first_ms and last_ms
-//	implicitAll    those of the events; noFirst and noLast if there are none, and the next event tells
+//	implicitAll    those of the events, or a later end that an update gave; noFirst and noLast if there are none, and the next event tells
 //	implicitEnd    the session's own start or an earlier event; the latest end of an event
 //	explicit       the session's own times, wider where events are
 func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
@@ -51,6 +51,9 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 		switch implicit {
 		case implicitAll:
 			from, to = *first, *last
+			if own.EndGiven {
+				to = max(own.End, *last)
+			}
 		case implicitEnd:
 			from, to = min(own.Start, *first), max(own.Start, *last)
 		default:
@@ -138,7 +141,9 @@ func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own
 		return nil
 	}
 	now := own.Event
-	now.End = to
+	if !now.EndGiven {
+		now.End = to
+	}
 	if implicit == implicitAll {
 		now.Start = from
 		if err := s.refreshImplicitSession(ctx, tx, project, &now, rank); err != nil {

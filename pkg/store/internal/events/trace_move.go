@@ -198,7 +198,8 @@ func (s *Store) handOver(ctx context.Context, tx *Commit, d *sessionDelta) error
 	if !d.userGiven { // it was that of an event
 		said.UserProperties = rawjson.Without(said.UserProperties, []byte(`{"user_id":null}`))
 	}
-	if !slices.ContainsFunc([]json.RawMessage{said.Metadata, said.Metrics, said.Feedback, said.UserProperties, said.Inputs, said.Outputs, said.Config,
+	timed := d.state.implicit == implicitAll && (f.EndGiven || f.DurationGiven)
+	if !timed && !slices.ContainsFunc([]json.RawMessage{said.Metadata, said.Metrics, said.Feedback, said.UserProperties, said.Inputs, said.Outputs, said.Config,
 		said.ChildrenIDs}, func(raw json.RawMessage) bool { return !rawjson.Empty(raw) }) {
 		return nil
 	}
@@ -208,7 +209,17 @@ func (s *Store) handOver(ctx context.Context, tx *Commit, d *sessionDelta) error
 	}
 	now := old.Event
 	said.Unfinished = now.Unfinished // it is no other copy of a span
-	if !now.Repeat(&event.Incoming{Event: said}) {
+	changed := now.Repeat(&event.Incoming{Event: said})
+	if timed {
+		if f.EndGiven && !now.EndGiven {
+			now.End, now.EndGiven = f.End, true
+		}
+		if f.DurationGiven && !now.DurationGiven {
+			now.Duration, now.DurationGiven = f.Duration, true
+		}
+		now.FollowTimes()
+	}
+	if !changed && !timed {
 		return nil
 	}
 	return s.Rewrite(ctx, tx, d.project, old, &now)
