@@ -76,7 +76,12 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 			}
 			return resource.EraseCommentsOf(ctx, tx, id, list)
 		},
-		MoveOf: resource.MoveComments,
+		MoveOf: func(ctx context.Context, tx *events.Commit, id int64, from, to uuid.UUID) error {
+			if err := evalqueue.MoveEvaluationsOf(ctx, tx, id, from, to); err != nil {
+				return err
+			}
+			return resource.MoveComments(ctx, tx, id, from, to)
+		},
 	}
 	e, err := events.Open(ctx, db, bulk, dialect, events.Options{
 		Logger:        o.Logger,

@@ -6,8 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/queue"
 )
 
 var traceTests = []test{
@@ -25,6 +28,7 @@ var traceTests = []test{
 	{"Trace/a root that comes last and names another session", rootNamesOther},
 	{"Trace/another trace stays in the session that one leaves", traceLeaves},
 	{"Trace/what was said of a session moves with it", saidBeforeMove},
+	{"Trace/evaluations and items of queues move with a session", judgedBeforeMove},
 	{"Trace/a span whose session is its own names its trace's", fixedNames},
 }
 
@@ -262,6 +266,38 @@ func traceLeaves(e *env) {
 	e.equal("start of the first", stays.Start, e.event(id("first")).Start)
 	e.put(traced("v", "first", step("first", "the name is free again", 9)))
 	e.equal("events of the first", 3, len(e.session(id("first"))))
+}
+
+// judgedBeforeMove has evaluations of sessions, and items of queues, before their trace turns out to be of another one.
+func judgedBeforeMove(e *env) {
+	e.clocked()
+	m := e.createMetric(metric.Definition{Name: "m", Type: metric.Human, EnabledInProd: true})
+	e.put(traced("t", "", step("t", "x", 1)))
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("t")}}})
+	q, other := e.createQueue(queue.Update{Annotators: pointer(1)}, "t").ID, e.createQueue(queue.Update{Annotators: pointer(1)}, "t").ID
+	e.annotate(q, "t", "ann", `{"m":1}`)
+	e.equal("claimed", "t", e.claim(other, "ann", "t", "key"))
+	e.put(traced("t", "key", step("key", "root", 2)))
+	e.equal("of the queue", "key=done", e.inQueue(q, "t", "key"))
+	e.equal("evaluated", id("key"), e.evaluations(evaluation.Query{})[0].EventID)
+	e.equal("claimed again", "key", e.claim(other, "ann", "t", "key"))
+	e.annotate(other, "t", "ann", `{"m":2}`)
+	e.equal("annotated by the old id", "key=done", e.inQueue(other, "t", "key"))
+	e.equal("score", `{"m":2,"m_explanation":"by ann"}`, string(e.event(id("key")).Metrics))
+
+	// Another one that goes to the same session: what the session has stays.
+	e.put(traced("u", "", step("u", "y", 3)))
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("u")}}})
+	_, err := e.s.UpdateQueue(e.ctx, e.project, q, queue.Update{}, ids("u"), nil)
+	e.ok(err)
+	e.annotate(q, "u", "bob", `{"m":0}`)
+	e.put(traced("u", "key", step("key", "root of u", 4)))
+	e.equal("of both", "key=done", e.inQueue(q, "key", "u"))
+
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("key")))
+	for _, table := range []string{"evaluation", "queue_item", "queue_turn"} {
+		e.equal("rows of "+table, 0, e.place.Count(e.T, `SELECT count(*) FROM `+table))
+	}
 }
 
 // saidBeforeMove scores and annotates sessions before their trace turns out to be of another one.

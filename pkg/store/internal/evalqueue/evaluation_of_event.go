@@ -77,6 +77,43 @@ func EraseEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, e
 	return nil
 }
 
+// MoveEvaluationsOf moves what evaluators and people have recorded of the event of a session to that of the session to which its events move. Where
+// that one has an evaluation by the same version of a metric, or is in the same queue, its own stays, and the other goes.
+func MoveEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, from, to uuid.UUID) error {
+	const ofQueues = `project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND event_id = $2`
+	var one int
+	found, err := sqldb.One(ctx, tx, `SELECT 1 FROM evaluation WHERE project_id = $1 AND event_id = $2
+		UNION ALL
+		SELECT 1 FROM queue_item WHERE `+ofQueues+`
+		LIMIT 1`, []any{project, tx.ID(from)}, &one)
+	if err != nil || !found {
+		return err // as with nearly all that move
+	}
+	for _, move := range []string{
+		`UPDATE evaluation SET event_id = $3
+		WHERE project_id = $1 AND event_id = $2 AND NOT EXISTS (
+			SELECT 1
+			FROM evaluation o
+			WHERE o.project_id = $1 AND o.event_id = $3 AND o.metric_id = evaluation.metric_id AND o.version = evaluation.version)`,
+		// Turns before items, by which they are told.
+		`UPDATE queue_turn SET event_id = $3
+		WHERE ` + ofQueues + ` AND NOT EXISTS (
+			SELECT 1
+			FROM queue_item o
+			WHERE o.project_id = $1 AND o.event_id = $3 AND o.queue_id = queue_turn.queue_id)`,
+		`UPDATE queue_item SET event_id = $3
+		WHERE ` + ofQueues + ` AND NOT EXISTS (
+			SELECT 1
+			FROM queue_item o
+			WHERE o.project_id = $1 AND o.event_id = $3 AND o.queue_id = queue_item.queue_id)`,
+	} {
+		if _, err := tx.Exec(ctx, move, project, tx.ID(from), tx.ID(to)); err != nil {
+			return err
+		}
+	}
+	return EraseEvaluationsOf(ctx, tx, project, []uuid.UUID{from})
+}
+
 // eraseEvaluations deletes the evaluations of events that are deleted.
 func eraseEvaluations(ctx context.Context, tx *events.Commit, project int64, ids []uuid.UUID) error {
 	cond, args := tx.AnyID("event_id", 2, ids)

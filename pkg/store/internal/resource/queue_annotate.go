@@ -33,7 +33,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 		}
 		// The item has put the annotation in place of an earlier one of this person. No other row changes.
 		at := slices.IndexFunc(it.Annotations, func(given queue.Annotation) bool { return given.Annotator == a.Annotator })
-		return patch, &turn{event: eventID, state: turnAnnotated, Annotation: it.Annotations[at]}, nil
+		return patch, &turn{event: it.EventID, state: turnAnnotated, Annotation: it.Annotations[at]}, nil
 	})
 }
 
@@ -43,7 +43,7 @@ func (s *Store) WithdrawAnnotation(ctx context.Context, projectID int64, id stri
 	return s.changeItem(ctx, "withdraw annotation", projectID, id, eventID, 0, func(it *queue.Item, now, lease int64) (json.RawMessage, *turn, error) {
 		patch, err := it.Withdraw(annotator, now+lease)
 		it.Updated = now
-		claim := turn{event: eventID, state: turnClaimed, expires: now + lease, Annotation: queue.Annotation{Annotator: annotator, Created: now}}
+		claim := turn{event: it.EventID, state: turnClaimed, expires: now + lease, Annotation: queue.Annotation{Annotator: annotator, Created: now}}
 		return patch, &claim, err
 	})
 }
@@ -90,14 +90,9 @@ func (s *Store) changeItem(ctx context.Context, op string, projectID int64, id s
 		if err != nil {
 			return err
 		}
-		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{eventID})
+		it, err := s.heldItem(ctx, tx, projectID, id, eventID)
 		if err != nil {
 			return err
-		}
-		it := items[eventID]
-		// A removed item keeps its row only so that filters do not bring it back; nobody may say anything of it.
-		if it == nil || it.State == queue.Removed {
-			return queue.Missing(eventID)
 		}
 		now := s.options.Now().UnixMilli()
 		patch, t, err := change(it, now, queueOf(d).Lease*1000) // the queue has seconds, rows have milliseconds
@@ -105,9 +100,12 @@ func (s *Store) changeItem(ctx context.Context, op string, projectID int64, id s
 			return err
 		}
 		// The event is read even if no score changes: an annotation of an event that was deleted meanwhile is refused.
-		old, err := s.events.Find(ctx, tx, projectID, eventID)
+		old, err := s.events.Find(ctx, tx, projectID, it.EventID)
 		if err != nil {
 			return err
+		}
+		if old.ID != it.EventID {
+			return sqldb.ErrConflict // its session has moved since the item was read, and the item with it
 		}
 		if patch != nil {
 			if err := s.events.ApplyUpdate(ctx, tx, old, &event.Update{EventID: old.ID, Metrics: patch}); err != nil {
@@ -126,7 +124,7 @@ func (s *Store) changeItem(ctx context.Context, op string, projectID int64, id s
 		_, err = tx.Exec(ctx, `UPDATE queue_item
 			SET state = $4, slots = $5, scores = $6, updated_ms = $7, settled = $8
 			WHERE `+ofQueue+` AND event_id = $3`,
-			projectID, id, tx.ID(eventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated, settled)
+			projectID, id, tx.ID(it.EventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated, settled)
 		item = it.Live(now)
 		return err
 	}), op)

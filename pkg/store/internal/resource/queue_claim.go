@@ -154,13 +154,9 @@ func (s *Store) OpenItem(ctx context.Context, projectID int64, id string, event 
 		if err != nil {
 			return err
 		}
-		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{event})
+		it, err := s.heldItem(ctx, tx, projectID, id, event)
 		if err != nil {
 			return err
-		}
-		it := items[event]
-		if it == nil || it.State == queue.Removed {
-			return queue.Missing(event)
 		}
 		now := s.options.Now().UnixMilli()
 		until := now + queueOf(d).Lease*1000
@@ -177,7 +173,7 @@ func (s *Store) OpenItem(ctx context.Context, projectID int64, id string, event 
 		if !claimed {
 			return nil
 		}
-		return putTurn(ctx, tx, projectID, id, turn{event: event, state: turnClaimed, expires: until, Annotation: queue.Annotation{Annotator: annotator, Created: now}})
+		return putTurn(ctx, tx, projectID, id, turn{event: it.EventID, state: turnClaimed, expires: until, Annotation: queue.Annotation{Annotator: annotator, Created: now}})
 	})
 	return item, own, err
 }
@@ -261,6 +257,10 @@ func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, eve
 	item queue.Item, err error) {
 	err = s.ChangeDocs(ctx, 0, "release item", func(ctx context.Context, tx *events.Commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
+			return err
+		}
+		event, _, err := events.AliasOf(ctx, tx, projectID, event)
+		if err != nil {
 			return err
 		}
 		sql := `DELETE FROM queue_turn WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
@@ -137,6 +138,24 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 		}
 	}
 	return list, sqldb.WrapError(s.db, err, "read items")
+}
+
+// heldItem reads an item of a queue that is held, also by an id that its session had before it moved. One that was removed is not there: it keeps its
+// row only so that filters do not bring it back, and nobody may say anything of it.
+func (s *Store) heldItem(ctx context.Context, tx *events.Commit, project int64, id string, event uuid.UUID) (*queue.Item, error) {
+	stored, _, err := events.AliasOf(ctx, tx, project, event)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.queueItems(ctx, tx, project, id, []uuid.UUID{stored})
+	if err != nil {
+		return nil, err
+	}
+	it := items[stored]
+	if it == nil || it.State == queue.Removed {
+		return nil, queue.Missing(event)
+	}
+	return it, nil
 }
 
 // queueItems reads items with their turns, also claims that have run out: an annotator may still answer by one. What is shown
