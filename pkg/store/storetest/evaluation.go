@@ -28,6 +28,7 @@ var evaluationTests = []test{
 	{"Evaluation/bounded number of metrics", onlineBound},
 	{"Evaluation/claimed, finished, retried", evaluationLife},
 	{"Evaluation/costs what all attempts have cost", evaluationCost},
+	{"Evaluation/texts that no store can hold", evaluationTexts},
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/a version that is no longer in force", outdatedFinish},
 	{"Evaluation/telemetry leaves scores alone", scoresStay},
@@ -402,6 +403,29 @@ func evaluationCost(e *env) {
 	online, _, err := e.s.CountEvaluations(e.ctx, e.project, m, nil, nil)
 	e.ok(err)
 	e.equal("of the metric", 1.75, online.Cost)
+}
+
+// evaluationTexts has an evaluator that answers with what is no text for one event, and well for another one.
+func evaluationTexts(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	odd, plain := step("s", "odd", 0), step("s", "plain", 1)
+	e.put(odd, plain)
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: odd.ID}, {MetricID: m, Version: 1, EventID: plain.ID}}})
+	var outcomes []evaluation.Outcome
+	for _, j := range e.claimJobs(10) {
+		o := evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(`"a"`), Explanation: "b"}
+		if j.EventID == odd.ID {
+			o.Score, o.Explanation = raw(`"a\u0000\ud800"`), "b\x00\xff"
+		}
+		outcomes = append(outcomes, o)
+	}
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
+	e.equal("the other event", `{"m":"a","m_explanation":"b"}`, string(e.event(plain.ID).Metrics))
+	e.equal("marked", `{"m":"a��","m_explanation":"b��"}`, string(e.event(odd.ID).Metrics))
+	found := e.evaluations(evaluation.Query{EventID: odd.ID})
+	e.equal("the evaluation", []string{`"a��"`, "b��"}, []string{string(found[0].Score), found[0].Explanation})
+	e.equal("found by their scores", []string{"odd", "plain"}, e.found(e.parsed(`[{"field":"metrics.m","operator":"contains","value":"a"}]`)...))
 }
 
 // scoresStay has updates of telemetry say something else of scores that the server and people gave.

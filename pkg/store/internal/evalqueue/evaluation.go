@@ -186,6 +186,9 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 // they do all the same, PostgreSQL ends one after a quarter of a second, and it is run again.
 func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
 	outcomes = slices.Clone(outcomes)
+	for i := range outcomes {
+		storable(&outcomes[i])
+	}
 	// One order of locks for all writers.
 	slices.SortFunc(outcomes, func(a, b evaluation.Outcome) int { return bytes.Compare(a.EventID[:], b.EventID[:]) })
 	for slice := range slices.Chunk(outcomes, evaluationSlice) {
@@ -206,6 +209,14 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 		}
 	}
 	return nil
+}
+
+// storable replaces in the texts of an outcome what no store can hold, as in events: an evaluator may have made texts of any bytes.
+func storable(o *evaluation.Outcome) {
+	o.Explanation, _ = rawjson.ValidText(o.Explanation)
+	if score, _, err := rawjson.Clean(o.Score); err == nil {
+		o.Score = score
+	}
 }
 
 // finishEvaluation stores one outcome, if the attempt that it is of is still the evaluation's last one:
