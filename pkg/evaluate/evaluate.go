@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -192,6 +193,20 @@ func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	if found {
 		r.Explanation += PrintedMark + printed
 	}
+}
+
+// MaxExplanation is how many bytes engines keep of an explanation that an evaluator gave: it goes to the event's metrics.
+const MaxExplanation = 10_000
+
+// Clip returns a copy of s, or of the beginning of it that has at most n bytes.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return strings.Clone(s)
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // scoreOf returns the event's score of the metric with this name, or nil.

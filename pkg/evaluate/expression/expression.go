@@ -59,6 +59,8 @@ const (
 	maxNodes = 10_000
 	// maxValues of an event with the names of its members, each of which may take 200 bytes when it is decoded.
 	maxValues = 500_000
+	// maxScore is how many bytes of JSON a score has: as many results are in memory at the same time as a task has events.
+	maxScore = 1 << 20
 	// programs that are kept compiled, of at most MaxBytes of text each.
 	programs = 256
 )
@@ -158,7 +160,7 @@ func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, e
 	explanation := "The value of the metric's expression."
 	if o, ok := value.(map[string]any); ok { // a score that brings its own explanation
 		if text, ok := o["explanation"].(string); ok {
-			explanation = text
+			explanation = evaluate.Clip(text, evaluate.MaxExplanation)
 		}
 		value = o["score"]
 	}
@@ -175,12 +177,15 @@ func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, e
 	if why := evaluate.Misfit(d, score); why != "" {
 		return failed(Wrong, "The expression gives %.200s, %s.", score, why)
 	}
+	if len(score) > maxScore {
+		return failed(Wrong, "The expression gives a text of %d bytes, and a score has at most %d.", len(score), maxScore)
+	}
 	return evaluation.Result{Success: true, Score: score, Explanation: explanation}
 }
 
 // failed returns the result of an evaluation that gives no score.
 func failed(f evaluation.Failure, format string, args ...any) evaluation.Result {
-	return evaluation.Result{Failure: f, Explanation: fmt.Sprintf(format, args...)}
+	return evaluation.Result{Failure: f, Explanation: evaluate.Clip(fmt.Sprintf(format, args...), evaluate.MaxExplanation)}
 }
 
 // brief returns the first line of an error of the language; the others draw where it is.

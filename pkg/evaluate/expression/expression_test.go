@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
@@ -159,6 +160,22 @@ func TestFailures(t *testing.T) {
 		}
 		if r.Success || r.Failure != tt.want || r.Score != nil || !ok {
 			t.Errorf("%s: %+v, want %s, %q", tt.criteria, r, tt.want, tt.says)
+		}
+	}
+}
+
+// TestHugeResults has expressions within their work whose results would fill the server's memory, as there is one of each event of a task.
+func TestHugeResults(t *testing.T) {
+	t.Parallel()
+	e := New(Config{})
+	for criteria, want := range map[string]evaluation.Failure{
+		`{"score": "a", "explanation": repeat("ä", 5000000)}`: "",
+		`repeat("ä", 1000000)`:                                Wrong,
+		`string(int(repeat("1", 5000000) + "x"))`:             Exception,
+	} {
+		r := run(t, e, metric.String, criteria, event)
+		if r.Failure != want || len(r.Score) > maxScore || len(r.Explanation) > evaluate.MaxExplanation+len("…") || !utf8.ValidString(r.Explanation) {
+			t.Errorf("%s: failure %q, a score of %d bytes, an explanation of %d", criteria, r.Failure, len(r.Score), len(r.Explanation))
 		}
 	}
 }

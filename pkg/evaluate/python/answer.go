@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
@@ -29,9 +28,6 @@ type harnessAnswer struct {
 	Trace   []string `json:"trace"`
 }
 
-// maxExplanation is how many bytes of an explanation are kept.
-const maxExplanation = 10_000
-
 // result returns what a reply says of the event. The harness's answer is not trusted: the evaluator may have written it.
 func (b *batch) result(r reply) evaluation.Result {
 	var a harnessAnswer
@@ -52,7 +48,7 @@ func (b *batch) result(r reply) evaluation.Result {
 	}
 	text := a.Explanation
 	if text == "" {
-		text = fmt.Sprintf("The evaluator returned %s.", clip(string(score), 200))
+		text = fmt.Sprintf("The evaluator returned %s.", evaluate.Clip(string(score), 200))
 	}
 	return evaluation.Result{Success: true, Score: score, Explanation: explain(text, r.printed)}
 }
@@ -97,15 +93,15 @@ func (a *harnessAnswer) score(d *metric.Definition) (score json.RawMessage, why 
 	case a.Number != nil:
 		score = json.RawMessage(*a.Number)
 		if _, ok := rawjson.Number(score); !ok || !json.Valid(score) {
-			return nil, clip(*a.Number, 50) + ", which is not a finite number"
+			return nil, evaluate.Clip(*a.Number, 50) + ", which is not a finite number"
 		}
 	case a.Type == "NoneType":
 		return nil, fmt.Sprintf("None, and no %s", d.Return)
 	default:
-		return nil, fmt.Sprintf("%s of type %s, which is not a score", clip(a.Text, 200), clip(a.Type, 100))
+		return nil, fmt.Sprintf("%s of type %s, which is not a score", evaluate.Clip(a.Text, 200), evaluate.Clip(a.Type, 100))
 	}
 	if misfit := evaluate.Misfit(d, score); misfit != "" {
-		return nil, clip(string(score), 200) + ", which is " + misfit
+		return nil, evaluate.Clip(string(score), 200) + ", which is " + misfit
 	}
 	return score, ""
 }
@@ -123,20 +119,9 @@ func failure(sort evaluation.Failure, text, printed string) evaluation.Result {
 
 // explain adds to a text what the evaluator printed.
 func explain(text, printed string) string {
-	text = clip(text, maxExplanation)
+	text = evaluate.Clip(text, evaluate.MaxExplanation)
 	if printed != "" {
 		text += evaluate.PrintedMark + printed
 	}
 	return text
-}
-
-// clip returns s, or the beginning of it that has at most n bytes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

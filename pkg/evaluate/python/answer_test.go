@@ -71,7 +71,7 @@ func FuzzAnswer(f *testing.F) {
 		if utf8.Valid(line) && utf8.ValidString(printed) && !utf8.ValidString(r.Explanation) {
 			t.Fatalf("%q: the explanation %q is no text", line, r.Explanation)
 		}
-		if len(r.Explanation) > maxExplanation+len(printed)+100 {
+		if len(r.Explanation) > evaluate.MaxExplanation+len(printed)+100 {
 			t.Fatalf("an explanation of %d bytes", len(r.Explanation))
 		}
 	})

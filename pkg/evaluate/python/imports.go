@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
@@ -50,7 +51,7 @@ func unavailable(module string) string {
 	if top == "" || standard[top] {
 		return ""
 	}
-	top = clip(top, 100)
+	top = evaluate.Clip(top, 100)
 	if why, ok := packages[top]; ok {
 		return fmt.Sprintf("%s is not installed in evaluators, which have Python's standard library alone: %s", top, why)
 	}
