@@ -14,7 +14,8 @@ type Result struct {
 	// Temporary is set if the failure may go away by itself, such as a busy provider: the same
 	// event may be tried again later.
 	Temporary bool
-	// Skipped is set with Temporary if the batch ran out of time before this event.
+	// Skipped is set with Temporary if the engine has not looked at this event: the batch ran out of time before it, or it cannot be
+	// looked at now.
 	Skipped bool
 	// Later is set with Skipped: how long to wait before another attempt is worth it; 0: no wait.
 	Later time.Duration

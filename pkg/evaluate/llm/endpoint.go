@@ -124,6 +124,14 @@ type statusFailure struct {
 
 func (f *statusFailure) Unwrap() error { return f.failure }
 
+// pauseFailure is the failure of a call that was not made: the provider wants none for as long as left, which is longer than may be waited.
+type pauseFailure struct {
+	*failure
+	left time.Duration
+}
+
+func (f *pauseFailure) Unwrap() error { return f.failure }
+
 // withStatus returns a failure with the status of the answer that caused it, if one did.
 func withStatus(f *failure, cause error) error {
 	var status *statusError
@@ -140,7 +148,7 @@ func withStatus(f *failure, cause error) error {
 //     no retry, and happens at most maxLearned times.
 //  2. A call that can succeed later is made again after the pause that the provider asks for, or else after a growing one
 //     (backoff), at most Retries times.
-//  3. All of it takes at most Deadline. A pause beyond it is not begun.
+//  3. All of it takes at most Deadline. A pause beyond it is not begun; whoever comes while it lasts is told so at once.
 func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
 	end := time.Now().Add(p.cfg.Deadline)
 	inside, cancel := context.WithDeadline(ctx, q.last(end))
@@ -149,7 +157,8 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 		sent := p.adapt(q)
 		r, usd, priced, err = p.once(inside, sent, a, end)
 		var begun *begunError
-		if err == nil || ctx.Err() != nil || errors.As(err, &begun) {
+		var pause *pauseFailure
+		if err == nil || ctx.Err() != nil || errors.As(err, &begun) || errors.As(err, &pause) {
 			return r, usd, priced, err
 		}
 		if learned < maxLearned && p.learn(sent, err) {
@@ -278,8 +287,8 @@ func (p *endpoint) waitForPause(ctx context.Context) error {
 		return nil
 	}
 	if at, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(at) {
-		return &failure{ProviderFailed, true,
-			fmt.Sprintf("The provider %s wants no calls for another %s.", p.name, wait.Round(time.Second))}
+		return &pauseFailure{&failure{ProviderFailed, true,
+			fmt.Sprintf("The provider %s wants no calls for another %s.", p.name, wait.Round(time.Second))}, wait}
 	}
 	return p.sleep(ctx, wait)
 }

@@ -248,6 +248,10 @@ func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgemen
 		if errors.As(err, &f) {
 			res := failed(f.kind, "%s", f.why)
 			res.Temporary = f.temporary
+			var pause *pauseFailure
+			if errors.As(err, &pause) {
+				res.Skipped, res.Later = true, pause.left
+			}
 			return res
 		}
 		return evaluation.Result{} // ctx has ended

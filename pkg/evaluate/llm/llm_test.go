@@ -495,6 +495,23 @@ func TestProviderTrouble(t *testing.T) {
 	}
 }
 
+// TestPaused asks again while a provider wants no calls for longer than may be waited: it is not asked, and the evaluation is put off for as long.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, answer(429, `{}`, "Retry-After: 3600"))
+	e := newTest(t, Provider{BaseURL: api.URL}, nil)
+	if r := e.evaluate(t, definition(nil)); !r.Temporary || r.Skipped {
+		t.Errorf("asked: %+v", r)
+	}
+	r := e.evaluate(t, definition(nil))
+	if !r.Temporary || !r.Skipped || r.Later < 59*time.Minute || r.Later > time.Hour || r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "wants no calls for another") {
+		t.Errorf("not asked: %+v", r)
+	}
+	if api.asked() != 1 || len(e.waits) != 0 {
+		t.Errorf("%d calls, %v waited; want one, and none", api.asked(), e.waits)
+	}
+}
+
 // TestHabits asks twice: what a model refused is not sent again.
 func TestHabits(t *testing.T) {
 	t.Parallel()
