@@ -74,7 +74,8 @@ const dayMillis = 24 * 60 * 60 * 1000
 func Day(t time.Time) int64 { return t.UnixMilli() / dayMillis }
 
 // reserve holds what a call can cost at most. settle must be called once: with what it cost if it
-// was made, to give the rest back. Errors are *failure. A budget in dollars refuses a call whose price is not known, but a
+// was made, to give the rest back. Errors are *failure, temporary where only calls under way stand in the way, which mostly cost less than
+// they may. A budget in dollars refuses a call whose price is not known, but a
 // project's: there such calls count by a guess (see endpoint.counted).
 func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle func(usd float64, made bool), err error) {
 	if b.provider != allProviders && b.usd > 0 && !priced {
@@ -94,10 +95,15 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 		b.day, b.spent, b.made = day, spent, made
 	}
 	switch {
+	case b.usd > 0 && b.spent+b.held+most > b.usd && b.spent+most <= b.usd:
+		return nil, &failure{Budget, true, fmt.Sprintf("The budget of %s for today is taken by calls under way: $%.4f of $%.2f are spent, "+
+			"they may cost $%.4f, and this call $%.4f.%s", b.whose(), b.spent, b.usd, b.held, most, b.remedy())}
 	case b.usd > 0 && b.spent+b.held+most > b.usd:
 		return nil, &failure{Budget, false, fmt.Sprintf("The budget of %s for today is used up: $%.4f of $%.2f are spent, "+
-			"and the call may cost $%.4f.%s", b.whose(), b.spent+b.held, b.usd, most, b.remedy())}
-	case b.calls > 0 && b.made+b.underWay >= b.calls:
+			"and the call may cost $%.4f.%s", b.whose(), b.spent, b.usd, most, b.remedy())}
+	case b.calls > 0 && b.made < b.calls && b.made+b.underWay >= b.calls:
+		return nil, &failure{Budget, true, fmt.Sprintf("The last of the %d calls of the provider %s for today are under way.", b.calls, b.provider)}
+	case b.calls > 0 && b.made >= b.calls:
 		return nil, &failure{Budget, false, fmt.Sprintf("The %d calls of the provider %s for today are used up.", b.calls, b.provider)}
 	}
 	b.held += most

@@ -633,6 +633,37 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestBudgetUnderWay has calls at the same time, of which each may cost more than half of the budget, or is the last one.
+func TestBudgetUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, b := range []*budget{{provider: "p", usd: 1, now: time.Now}, {provider: "p", calls: 2, now: time.Now}, {provider: allProviders, usd: 1, now: time.Now}} {
+		reserve := func() (func(float64, bool), *failure) {
+			settle, err := b.reserve(t.Context(), 0.6, true)
+			f, _ := err.(*failure)
+			return settle, f
+		}
+		if b.calls > 0 {
+			first, _ := reserve()
+			first(0.1, true)
+		}
+		settle, f := reserve()
+		if f != nil {
+			t.Fatal(f)
+		}
+		if _, f = reserve(); f == nil || !f.temporary {
+			t.Errorf("while a call is under way that may take the rest: %v", f)
+		}
+		settle(0.1, false)
+		if settle, f = reserve(); f != nil {
+			t.Fatal("it was not made: ", f)
+		}
+		settle(0.5, true)
+		if _, f = reserve(); f == nil || f.temporary || !strings.Contains(f.why, "used up") {
+			t.Errorf("once it is spent: %v", f)
+		}
+	}
+}
+
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, says(good))
