@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,6 +18,7 @@ import (
 var backfillTests = []test{
 	{"Backfill/asks for each event once, in slices", backfillLife},
 	{"Backfill/events of one moment", backfillMoment},
+	{"Backfill/of a version that is deployed again", backfillRedeployed},
 	{"Backfill/goes on after a restart", backfillRestart},
 	{"Backfill/paused, resumed, cancelled", backfillMoves},
 	{"Backfill/new events are scored whatever becomes of it", backfillOfNewEvents},
@@ -41,7 +43,9 @@ func (e *env) backfill(b evaluation.Backfill) string {
 	if b.Filters == nil {
 		b.Filters = e.filters(e.areTools())
 	}
-	b.Version = 1
+	if b.Version == 0 {
+		b.Version = 1
+	}
 	made, err := e.s.CreateBackfill(e.ctx, e.project, b)
 	e.ok(err)
 	return made.ID
@@ -129,6 +133,53 @@ func backfillMoment(e *env) {
 	e.runBackfills()
 	got := e.readBackfill(id)
 	e.equal("counts", []any{evaluation.BackfillDone, 1300, 0, 1300}, []any{got.State, got.Looked, got.Skipped, got.Done})
+}
+
+// backfillRedeployed goes back to an older version, and forth again. Two events have scores of both, one of the newer one alone, whose
+// score by the older one is asked for as of any other.
+func backfillRedeployed(e *env) {
+	clock := e.clocked()
+	m := e.createMetric(metric.Definition{Name: "m", Type: metric.Human})
+	list := e.steps(3, func(i int) float64 { return float64(i) })
+	score := func(version int64, of ...event.Incoming) {
+		e.Helper()
+		clock.move(time.Second)
+		for _, x := range of {
+			e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: version, EventID: x.ID}}})
+		}
+		for _, j := range e.claimJobs(10) {
+			e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: j, State: evaluation.Done,
+				Score: text(`%d`, 10*version), Explanation: fmt.Sprint("by ", version)}}))
+		}
+	}
+	backfill := func(version int64, want []int) {
+		e.Helper()
+		clock.move(time.Second)
+		_, err := e.s.DeployMetricVersion(e.ctx, e.project, m, metric.VersionName(version))
+		e.ok(err)
+		id := e.backfill(evaluation.Backfill{MetricID: m, Version: version})
+		e.runBackfills()
+		got := e.readBackfill(id)
+		e.equal("counts", want, []int{got.Looked, got.Skipped, got.Done})
+	}
+	scores := func(what string, want ...string) {
+		e.Helper()
+		var got []string
+		for _, x := range list {
+			got = append(got, string(e.event(x.ID).Metrics))
+		}
+		e.equal(what, want, got)
+	}
+	score(1, list[0], list[1])
+	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{Description: pointer("another")})
+	e.ok(err)
+	score(2, list...)
+	const first, second = `{"m":10,"m_explanation":"by 1"}`, `{"m":20,"m_explanation":"by 2"}`
+	scores("by the newer one", second, second, second)
+	backfill(1, []int{3, 2, 1})
+	scores("by the older one", first, first, `{"m":1,"m_explanation":null}`)
+	backfill(2, []int{3, 3, 0})
+	scores("by the newer one again", second, second, second)
 }
 
 func backfillRestart(e *env) {

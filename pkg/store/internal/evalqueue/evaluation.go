@@ -289,12 +289,20 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 			return err
 		}
 	}
-	old, err := s.events.Find(ctx, tx, project, o.EventID)
+	err = s.writeScore(ctx, tx, project, name, o)
 	if fault.IsNotFound(err) {
 		// Deleted while the engine looked at it.
-		_, err := tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
-		return err
+		_, err = tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
 	}
+	return err
+}
+
+// writeScore makes a score and its explanation metrics of its event. An explanation of the score before is taken off. fault.NotFound if there
+// is no such event.
+//
+// The event is not listed for evaluation again because of it (Muted): metrics would evaluate each other's scores forever.
+func (s *Store) writeScore(ctx context.Context, tx *events.Commit, project int64, name string, o *evaluation.Outcome) error {
+	old, err := s.events.Find(ctx, tx, project, o.EventID)
 	if err != nil {
 		return err
 	}

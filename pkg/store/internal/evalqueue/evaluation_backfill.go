@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/resource"
@@ -311,7 +313,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	}
 	next := b
 	var ids []uuid.UUID
-	_, gone := resource.Metrics.One(ctx, s.db, project, b.MetricID)
+	doc, gone := resource.Metrics.One(ctx, s.db, project, b.MetricID)
 	switch {
 	case b.Asked:
 		next.State = evaluation.BackfillDone
@@ -322,6 +324,11 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	default:
 		if ids, err = s.nextOfBackfill(ctx, project, &next); err != nil {
 			return false, err
+		}
+		if m := metric.FromRow(doc.Doc); m.Deployed == b.Version {
+			if err := s.restoreScores(ctx, project, &b, m.Name, ids); err != nil {
+				return false, err
+			}
 		}
 	}
 	requests := make([]evaluation.Request, len(ids))
@@ -343,6 +350,71 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		return s.writeBackfill(ctx, tx, project, &after, &doc)
 	})
 	return err == nil, err
+}
+
+// restoreScores gives events the scores that the version of a backfill gave them before, where another version has scored them since: it is
+// deployed anew, and scores no event twice. It then counts as asked for now, which goes before what comes late of the other one.
+func (s *Store) restoreScores(ctx context.Context, project int64, b *evaluation.Backfill, name string, ids []uuid.UUID) error {
+	replaced, err := s.replacedScores(ctx, s.db, project, b, ids)
+	if err != nil {
+		return err
+	}
+	for slice := range slices.Chunk(replaced, evaluationSlice) {
+		of := make([]uuid.UUID, len(slice))
+		for i := range slice {
+			of[i] = slice[i].EventID
+		}
+		if err := s.restoreSlice(ctx, project, b, name, of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) restoreSlice(ctx context.Context, project int64, b *evaluation.Backfill, name string, ids []uuid.UUID) error {
+	return s.events.Change(ctx, project, ids[0], 0, func(ctx context.Context, tx *events.Commit) error {
+		list, err := s.replacedScores(ctx, tx, project, b, ids)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			o := &list[i]
+			if _, err := tx.Exec(ctx, `UPDATE evaluation SET created_ms = $3, name = $4 WHERE project_id = $1 AND id = $2`,
+				project, o.ID, s.options.Now().UnixMilli(), name); err != nil {
+				return err
+			}
+			if err := s.writeScore(ctx, tx, project, name, o); err != nil && !fault.IsNotFound(err) { // deleted since
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// replacedScores reads what the version of a backfill has said of events that another version has scored since, in the order of their ids.
+func (s *Store) replacedScores(ctx context.Context, c sqldb.Conn, project int64, b *evaluation.Backfill, ids []uuid.UUID) (
+	list []evaluation.Outcome, err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	cond, args := c.AnyID("q.event_id", 4, ids)
+	err = sqldb.Each(ctx, c, `SELECT q.id, q.event_id, q.score, q.explanation
+		FROM evaluation q
+		WHERE q.project_id = $1 AND q.metric_id = $2 AND q.version = $3 AND q.state = 2 AND q.score IS NOT NULL AND `+cond+`
+			AND EXISTS (
+				SELECT 1
+				FROM evaluation o
+				WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.metric_id = $2 AND o.version <> $3
+					AND o.state = 2 AND o.score IS NOT NULL AND o.created_ms >= q.created_ms)
+		ORDER BY q.event_id`, append([]any{project, b.MetricID, b.Version}, args...), func(scan func(...any) error) error {
+		var o evaluation.Outcome
+		var score string
+		err := scan(&o.ID, sqldb.ScanID(&o.EventID), &score, &o.Explanation)
+		o.Score = json.RawMessage(score)
+		list = append(list, o)
+		return err
+	})
+	return list, err
 }
 
 // nextOfBackfill finds the next events of a backfill and moves it behind them. It returns none, and sets Asked, at the end.
