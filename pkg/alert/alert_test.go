@@ -227,9 +227,51 @@ func TestStep(t *testing.T) {
 			t.Errorf("minute %d after the clock was set back: %s, want %s", i+1, ahead.State, want)
 		}
 	}
-	s := Status{State: Firing, Incident: "i", Told: true}
-	if tell := s.Stop(); tell != (Told{KindResolved, "i"}) || s != (Status{}) {
-		t.Errorf("switched off: %+v, %+v", tell, s)
+	a.To = []Channel{{ID: "old"}, {ID: "new"}}
+	s := Status{State: Firing, Incident: "i", Told: true, Unheard: []string{"new"}}
+	if diff := cmp.Diff(Told{KindResolved, "i", a.To[:1]}, s.Stop(&a)); diff != "" {
+		t.Errorf("switched off (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Status{}, s); diff != "" {
+		t.Errorf("then (-want +got):\n%s", diff)
+	}
+}
+
+// A channel that comes while an incident lasts hears that the alert fires once it is not silenced, and nothing if it is over before that.
+func TestJoin(t *testing.T) {
+	a := valid()
+	a.Threshold, a.SilencedUntil = 1, 3*minute
+	before := a
+	before.To = []Channel{{ID: "old"}, {ID: "goes"}}
+	a.To = []Channel{{ID: "old"}, {ID: "new"}}
+	for _, tt := range []struct {
+		values string
+		want   string
+	}{{"2 2 2 0", "- - firing:new resolved:old,new"}, {"2 0 2", "- resolved:old firing:old,new"}} {
+		s := Status{State: Firing, Incident: "i", Told: true, Unheard: []string{"goes"}}
+		if !s.Join(&a, &before) || s.Join(&a, &a) {
+			t.Error("one channel was added, and then none")
+		}
+		var got []string
+		for i, v := range strings.Fields(tt.values) {
+			_, tell := s.Step(&a, &Reading{At: int64(i+1) * minute, Events: 1, Value: ptr(float64(v[0] - '0'))})
+			s = StatusFromDoc(s.Doc())
+			var ids []string
+			for _, c := range tell.To {
+				ids = append(ids, c.ID)
+			}
+			if tell.Kind == "" {
+				got = append(got, "-")
+			} else {
+				got = append(got, tell.Kind+":"+strings.Join(ids, ","))
+			}
+		}
+		if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.values, diff)
+		}
+	}
+	if (&Status{State: Firing, Incident: "i"}).Join(&a, &before) {
+		t.Error("nobody was told, but one has not heard")
 	}
 }
 
@@ -278,7 +320,7 @@ func TestNotice(t *testing.T) {
 	a := valid()
 	a.Compare, a.Threshold, a.For = WeekBefore, 20, 10
 	r := Reading{At: 10 * minute * 60, Value: ptr(1200.5), Before: ptr(1000.0), Events: 40, EventsBefore: 30}
-	n := NewNotice(&a, &Channel{ID: "c", Type: Email, Mail: []string{"a@b.c"}}, &r, Told{KindFiring, "i"}, Measures{Name: "average of duration", Filter: "type:model", Unit: Milliseconds})
+	n := NewNotice(&a, &Channel{ID: "c", Type: Email, Mail: []string{"a@b.c"}}, &r, Told{Kind: KindFiring, Incident: "i"}, Measures{Name: "average of duration", Filter: "type:model", Unit: Milliseconds})
 	if got, want := n.Title()+". "+n.Text(), "Alert: slow. Average of duration (type:model) is 1.20 s, a week before it was 1.00 s (40 events). "+
 		"It fires when more than 20 % above the week before over 1 hour, for 10 minutes."; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -117,11 +117,6 @@ func (a *Alert) Channel(id string) *Channel {
 	return nil
 }
 
-// HasOnlyNewChannels reports whether the alert has channels, none of which it had before.
-func (a *Alert) HasOnlyNewChannels(before *Alert) bool {
-	return len(a.To) > 0 && !slices.ContainsFunc(a.To, func(c Channel) bool { return before.Channel(c.ID) != nil })
-}
-
 // SigningKey reads a secret that notices are signed with: base64 of 24 to 64 bytes, which may have whsec_ before it, as the
 // specification of Standard Webhooks has it. The error does not show it.
 func SigningKey(secret string) ([]byte, error) {

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -20,10 +21,11 @@ type Status struct {
 	// BreachSince is from when on it has been out of bounds at every due time; 0: it was not at the last one.
 	BreachSince int64 `json:"breach_since,omitempty"`
 	// Incident is open from when the alert fires until it is within its bounds again, also over times without data. Told says that
-	// notices of it went out.
-	Incident string `json:"incident,omitempty"`
-	Told     bool   `json:"told,omitempty"`
-	Last     Record `json:"last"`
+	// notices of it went out, and Unheard names the channels that the alert has got since and that have heard nothing of it.
+	Incident string   `json:"incident,omitempty"`
+	Told     bool     `json:"told,omitempty"`
+	Unheard  []string `json:"unheard,omitempty"`
+	Last     Record   `json:"last"`
 }
 
 // Record is a reading as it is kept.
@@ -68,13 +70,16 @@ const (
 	KindTest     = "test"
 )
 
-// Told is a notice to send: its kind, empty for none, and the incident that it is about.
-type Told struct{ Kind, Incident string }
+// Told is a notice to send: its kind, empty for none, the incident that it is about, and the channels that it goes to.
+type Told struct {
+	Kind, Incident string
+	To             []Channel
+}
 
 // Step takes a reading into the status. changed says whether the state is another one now.
 //
 // A silenced alert moves as any other and sends nothing; if it still fires when the silence is over, the notice goes out then. That
-// an incident is over is told whenever its begin was.
+// an incident is over is told to all who were told that it began.
 func (s *Status) Step(a *Alert, r *Reading) (changed bool, tell Told) {
 	out, known := a.Breach(r)
 	before := s.State
@@ -102,29 +107,58 @@ func (s *Status) Step(a *Alert, r *Reading) (changed bool, tell Told) {
 		if s.Incident == "" {
 			s.Incident = a.ID + "-" + strconv.FormatInt(r.At, 10)
 		}
-		if !s.Told && !silent {
-			s.Told, tell = true, Told{KindFiring, s.Incident}
+		switch {
+		case silent:
+		case !s.Told:
+			s.Told, tell = true, Told{KindFiring, s.Incident, a.To}
+		case s.Unheard != nil:
+			tell = Told{KindFiring, s.Incident, s.channels(a, false)}
+			s.Unheard = nil
 		}
 	case s.State == OK:
-		tell = s.close()
+		tell = s.close(a)
 	case changed && a.TellNoData && !silent:
-		tell = Told{KindNoData, s.Incident}
+		tell = Told{KindNoData, s.Incident, a.To}
 	}
 	return changed, tell
 }
 
-// close ends the incident, if there is one.
-func (s *Status) close() (tell Told) {
-	if s.Told {
-		tell = Told{KindResolved, s.Incident}
+// Join notes the channels of an alert that it did not have before, where the others have been told of an incident, and reports whether there
+// are any.
+func (s *Status) Join(a, before *Alert) (some bool) {
+	if !s.Told {
+		return false
 	}
-	s.Incident, s.Told = "", false
+	var unheard []string
+	for i := range a.To {
+		id := a.To[i].ID
+		added := before.Channel(id) == nil
+		if added || slices.Contains(s.Unheard, id) {
+			unheard = append(unheard, id)
+		}
+		some = some || added
+	}
+	s.Unheard = unheard
+	return some
+}
+
+// channels returns the channels that have heard of the incident, or those that have not.
+func (s *Status) channels(a *Alert, heard bool) []Channel {
+	return slices.DeleteFunc(slices.Clone(a.To), func(c Channel) bool { return slices.Contains(s.Unheard, c.ID) == heard })
+}
+
+// close ends the incident, if there is one.
+func (s *Status) close(a *Alert) (tell Told) {
+	if s.Told {
+		tell = Told{KindResolved, s.Incident, s.channels(a, true)}
+	}
+	s.Incident, s.Told, s.Unheard = "", false, nil
 	return tell
 }
 
 // Stop ends the status of an alert that is switched off: it has no state until it is evaluated again.
-func (s *Status) Stop() (tell Told) {
-	tell = s.close()
+func (s *Status) Stop(a *Alert) (tell Told) {
+	tell = s.close(a)
 	*s = Status{}
 	return tell
 }

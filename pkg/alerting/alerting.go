@@ -237,7 +237,7 @@ func (r *Runner) notices(
 	tell alert.Told,
 	measures alert.Measures,
 ) (list []alert.Notice, err error) {
-	if tell.Kind == "" || len(a.To) == 0 {
+	if tell.Kind == "" || len(tell.To) == 0 {
 		return nil, nil
 	}
 	if measures.Metric != "" {
@@ -249,8 +249,8 @@ func (r *Runner) notices(
 			measures.Unit = alert.Rate
 		}
 	}
-	for i := range a.To {
-		list = append(list, alert.NewNotice(a, &a.To[i], reading, tell, measures))
+	for i := range tell.To {
+		list = append(list, alert.NewNotice(a, &tell.To[i], reading, tell, measures))
 	}
 	return list, nil
 }

@@ -77,7 +77,7 @@ func (r *Runner) Test(ctx context.Context, projectID int64, id string) (reading 
 	if err != nil {
 		return reading, nil, err
 	}
-	if notices, err = r.notices(ctx, projectID, &a, &reading, alert.Told{Kind: alert.KindTest}, measures); err != nil {
+	if notices, err = r.notices(ctx, projectID, &a, &reading, alert.Told{Kind: alert.KindTest, To: a.To}, measures); err != nil {
 		return reading, nil, err
 	}
 	for i := range notices {

@@ -73,8 +73,8 @@ func (e *env) measured(s *store.Store, c alert.Claim, value float64) bool {
 		change = &alert.Change{At: r.At, From: from, To: status.State, Record: status.Last}
 	}
 	var notices []alert.Notice
-	if tell.Kind != "" {
-		notices = []alert.Notice{alert.NewNotice(&c.Alert, &c.Alert.To[0], &r, tell, alert.Measures{Name: "duration"})}
+	if tell.Kind != "" && len(tell.To) > 0 {
+		notices = []alert.Notice{alert.NewNotice(&c.Alert, &tell.To[0], &r, tell, alert.Measures{Name: "duration"})}
 	}
 	done, err := s.FinishAlert(e.ctx, &c, status, change, notices)
 	e.ok(err)
@@ -374,7 +374,7 @@ func alertSwitchedOff(e *env) {
 	e.equal("due again at once", 1, len(e.claimAlerts(1)))
 }
 
-// alertNewChannels has an alert that fires while it has no channel, is given one, then another instead, and one more.
+// alertNewChannels has an alert that fires while it has no channel, is given one, then another instead, one more, and one when it is over.
 func alertNewChannels(e *env) {
 	clock := e.clocked()
 	channel := func(id string) alert.Channel {
@@ -388,17 +388,17 @@ func alertNewChannels(e *env) {
 		_, err := e.s.ChangeAlert(e.ctx, e.project, a.ID, func(a *alert.Alert) error { a.To = list; return nil })
 		e.ok(err)
 	}
+	value := 5.0
 	told := func() (list []string) {
 		e.Helper()
 		for _, c := range e.claimAlerts(1) {
-			r := alert.Reading{At: c.At, Value: pointer(5.0), Events: 10}
+			r := alert.Reading{At: c.At, Value: pointer(value), Events: 10}
 			status := c.Alert.Status
 			var notices []alert.Notice
-			if _, tell := status.Step(&c.Alert, &r); tell.Kind != "" {
-				for i := range c.Alert.To {
-					notices = append(notices, alert.NewNotice(&c.Alert, &c.Alert.To[i], &r, tell, alert.Measures{}))
-					list = append(list, tell.Kind+" to "+c.Alert.To[i].ID)
-				}
+			_, tell := status.Step(&c.Alert, &r)
+			for i := range tell.To {
+				notices = append(notices, alert.NewNotice(&c.Alert, &tell.To[i], &r, tell, alert.Measures{}))
+				list = append(list, tell.Kind+" to "+tell.To[i].ID)
 			}
 			_, err := e.s.FinishAlert(e.ctx, &c, status, nil, notices)
 			e.ok(err)
@@ -415,8 +415,12 @@ func alertNewChannels(e *env) {
 	e.equal("another one instead", []string{"firing to c2"}, told())
 	clock.move(time.Minute)
 	set(channel("c2"), channel("c3"))
-	e.equal("one more", []string(nil), told())
+	e.equal("one more", []string{"firing to c3"}, told())
 	e.equal("the incident", incident, e.alert(a.ID).Status.Incident)
+	clock.move(time.Minute)
+	set(channel("c2"), channel("c3"), channel("c4"))
+	value = 0
+	e.equal("one more when it is over", []string{"resolved to c2", "resolved to c3"}, told())
 }
 
 func alertNotices(e *env) {

@@ -95,7 +95,7 @@ func (s *Store) Alert(ctx context.Context, projectID int64, id string) (alert.Al
 // ChangeAlert hands an alert to change, and stores what change made of it. Errors of change are the answer, and nothing is stored.
 // change may run more than once, each time with what is stored then. An alert whose question is another one now is due at once, and
 // what was out of bounds before does not count for the time that it waits; one that is switched off has no state any more, and an
-// incident that was told is over. One all of whose channels are new is due at once, too, and tells them of the incident that there is.
+// incident that was told is over. One that gets a channel after its others were told of an incident is due at once, too, and tells it.
 func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error) {
 	err = s.ChangeDocs(ctx, 0, "update alert", func(ctx context.Context, tx *events.Commit) error {
 		d, err := alerts.getForUpdate(ctx, tx, projectID, id)
@@ -118,8 +118,8 @@ func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, cha
 		if !a.SameQuestion(&before) {
 			a.Next, lease, a.Status.BreachSince = firstDue(&a, now), 0, 0
 		}
-		if a.Status.Told && a.Enabled && a.HasOnlyNewChannels(&before) {
-			a.Status.Told, a.Next, lease = false, firstDue(&a, now), 0
+		if a.Status.Join(&a, &before) {
+			a.Next, lease = firstDue(&a, now), 0
 		}
 		var stop *alert.Change
 		var told []alert.Notice
@@ -140,9 +140,9 @@ func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, cha
 func (s *Store) stopped(a *alert.Alert, now time.Time) (*alert.Change, []alert.Notice) {
 	c := alert.Change{At: now.UnixMilli(), From: a.Status.State, Incident: a.Status.Incident}
 	var list []alert.Notice
-	if tell := a.Status.Stop(); tell.Kind != "" {
-		for i := range a.To {
-			n := alert.NewNotice(a, &a.To[i], &alert.Reading{At: c.At, Error: "the alert was switched off"}, tell, alert.Measures{})
+	if tell := a.Status.Stop(a); tell.Kind != "" {
+		for i := range tell.To {
+			n := alert.NewNotice(a, &tell.To[i], &alert.Reading{At: c.At, Error: "the alert was switched off"}, tell, alert.Measures{})
 			list = append(list, n)
 		}
 	}
