@@ -75,6 +75,15 @@ func (n *Notice) Receiver() string {
 	return n.Host
 }
 
+// TextOfReceiver returns a text that of all notices those to a receiver have in what Doc writes, where quotes in texts have a backslash.
+func TextOfReceiver(receiver string) string {
+	if receiver == Email {
+		return `"type":"` + Email + `"`
+	}
+	host, _ := json.Marshal(receiver) // a text
+	return `"host":` + string(host)
+}
+
 // Where says for people where a channel leads.
 func (c *Channel) Where() string {
 	if c.Type == Email {

@@ -23,6 +23,7 @@ var alertTests = []test{
 	{"Alert/notices are tried again and come to an end", alertNotices},
 	{"Alert/notices reach a channel in their order", alertNoticeOrder},
 	{"Alert/few notices at a time to one receiver", alertNoticePlaces},
+	{"Alert/notices behind many that cannot be sent", alertNoticesBehind},
 	{"Alert/evaluated after a clock was ahead", alertClockAhead},
 	{"Alert/history and notices have bounds", alertBounds},
 	{"Alert/gone with its project", alertProjectDeleted},
@@ -535,6 +536,46 @@ func alertNoticePlaces(e *env) {
 	e.equal("a place", []string{"2 to " + a}, claim(alert.Places{Free: 10, Each: 2, Busy: map[string]int{a: 1, b: 1}}))
 	e.equal("as many as are free", []string{"3 to " + a}, claim(alert.Places{Free: 1, Each: 2}))
 	e.equal("the last one", []string{"4 to " + a}, claim(alert.Places{Free: 2, Each: 2}))
+}
+
+// alertNoticesBehind has more notices than a claim looks at that cannot be sent now, before one that can: they are for a receiver to which
+// enough are on their way, or wait for an earlier one to the same channel.
+func alertNoticesBehind(e *env) {
+	clock := e.clocked()
+	a := e.saveAlert(newAlert("many"))
+	waiting := func(n int, host string, each bool) {
+		e.Helper()
+		var list []alert.Notice
+		for i := range n {
+			x := alert.Notice{Type: alert.Slack, Host: host, ChannelID: host, Name: host, Kind: alert.KindFiring, State: alert.Waiting}
+			if each {
+				x.ChannelID += fmt.Sprint(i)
+			}
+			list = append(list, x)
+		}
+		e.ok(e.s.RecordNotices(e.ctx, e.project, a.ID, list))
+		clock.move(time.Millisecond)
+	}
+	claimed := func(p alert.Places) (names []string) {
+		e.Helper()
+		list, err := e.s.ClaimNotices(e.ctx, p, time.Minute)
+		e.ok(err)
+		for _, c := range list {
+			names = append(names, c.Notice.Name)
+		}
+		return names
+	}
+	const busy, mail, other = "https://busy/…", "ann@example.com", "https://b/…"
+	waiting(250, busy, true)
+	e.ok(e.s.RecordNotices(e.ctx, e.project, a.ID, []alert.Notice{{Type: alert.Email, Host: mail, ChannelID: "c", Name: mail, State: alert.Waiting}}))
+	clock.move(time.Millisecond)
+	waiting(1, other, true)
+	e.equal("behind those for another receiver", []string{other}, claimed(alert.Places{Free: 10, Each: 2, Busy: map[string]int{busy: 2, alert.Email: 2}}))
+	e.equal("then", []string{mail}, claimed(alert.Places{Free: 10, Each: 2, Busy: map[string]int{busy: 2}}))
+	waiting(50, "https://c/…", false)
+	waiting(1, "https://d/…", true)
+	e.equal("behind those that wait for an earlier one", []string{"https://c/…", "https://d/…"},
+		claimed(alert.Places{Free: 10, Each: 2, Busy: map[string]int{busy: 2}}))
 }
 
 // alertClockAhead has a server whose clock is days ahead, until it is set back.

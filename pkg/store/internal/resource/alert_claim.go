@@ -3,7 +3,9 @@ package resource
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/alert"
@@ -110,8 +112,12 @@ func (s *Store) noteAlert(ctx context.Context, tx *events.Commit, project int64,
 		return nil
 	}
 	waiting := map[string]int{} // by channel: one that takes nothing keeps no other from being told
-	if err := eachWaiting(ctx, tx, project, id, func(n *alert.Notice) { waiting[n.ChannelID]++ }); err != nil {
+	others, err := waitingNotices(ctx, tx, project, id)
+	if err != nil {
 		return err
+	}
+	for i := range others {
+		waiting[others[i].ChannelID]++
 	}
 	for i := range notices {
 		n := notices[i]
@@ -190,7 +196,8 @@ func latestNotice(now int64) int64 { return now + 2*alert.MaxPause.Milliseconds(
 // noticeTurn is how long a notice waits, at most, before it is looked at again whether those before it have come to an end.
 const noticeTurn = 10 * time.Second
 
-// noticesSeen is how many notices that are due a claim looks at, of which there may be no place for some.
+// noticesSeen is how many notices that are due a claim looks at. Those to receivers for which there is no place are not among them: however
+// many they are, they keep no others waiting.
 const noticesSeen = 200
 
 // ClaimNotices takes notices of all projects that wait and are due, longest due first, as many as there are places for, for the time of
@@ -201,13 +208,21 @@ func (s *Store) ClaimNotices(ctx context.Context, places alert.Places, lease tim
 	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE `+noticeDue+` LIMIT 1`, now, latestNotice(now)); err != nil || !some {
 		return nil, sqldb.WrapError(s.db, err, "look for notices")
 	}
+	due := noticeDue
+	args := []any{now, latestNotice(now), noticesSeen}
+	for to, n := range places.Busy {
+		if n >= places.Each {
+			args = append(args, alert.TextOfReceiver(to))
+			due += fmt.Sprintf(" AND NOT %s", s.events.Dialect.Contains("record", fmt.Sprintf("$%d", len(args))))
+		}
+	}
 	err = s.ChangeDocs(ctx, 0, "claim notices", func(ctx context.Context, tx *events.Commit) error {
 		list = nil
 		var found []alert.NoticeClaim
 		err := sqldb.Each(ctx, tx, `SELECT `+noticeColumns+`
 			FROM alert_notice
-			WHERE `+noticeDue+`
-			ORDER BY due_ms, id LIMIT $3`+tx.SkipLocked(), []any{now, latestNotice(now), noticesSeen}, func(scan func(...any) error) error {
+			WHERE `+due+`
+			ORDER BY due_ms, id LIMIT $3`+tx.SkipLocked(), args, func(scan func(...any) error) error {
 			project, n, err := scanNotice(scan)
 			found = append(found, alert.NoticeClaim{Project: project, Notice: n})
 			return err
@@ -215,25 +230,31 @@ func (s *Store) ClaimNotices(ctx context.Context, places alert.Places, lease tim
 		if err != nil {
 			return err
 		}
-		touched, busy := 0, maps.Clone(places.Busy)
+		busy := maps.Clone(places.Busy)
 		if busy == nil {
 			busy = map[string]int{}
 		}
+		waiting := map[string][]alert.Notice{} // by alert, of those that are looked at
 		for _, c := range found {
 			n := &c.Notice
-			if touched == places.Free {
+			if len(list) == places.Free {
 				break
 			}
 			if busy[n.Receiver()] >= places.Each {
 				continue
 			}
-			touched++
-			early, err := isEarly(ctx, tx, c.Project, n)
-			if err != nil {
-				return err
+			others, known := waiting[n.AlertID]
+			if !known && len(waiting) == alertsSeen {
+				continue
+			}
+			if !known {
+				if others, err = waitingNotices(ctx, tx, c.Project, n.AlertID); err != nil {
+					return err
+				}
+				waiting[n.AlertID] = others
 			}
 			due := now + noticeTurn.Milliseconds()
-			if !early {
+			if !isEarly(n, others) {
 				n.Attempts++
 				busy[n.Receiver()]++
 				due = now + lease.Milliseconds()
@@ -249,22 +270,25 @@ func (s *Store) ClaimNotices(ctx context.Context, places alert.Places, lease tim
 	return list, err
 }
 
-// isEarly reports whether an earlier notice of the same alert still waits to be sent to the same channel.
-func isEarly(ctx context.Context, tx *events.Commit, project int64, n *alert.Notice) (early bool, err error) {
-	err = eachWaiting(ctx, tx, project, n.AlertID, func(w *alert.Notice) {
-		early = early || w.ChannelID == n.ChannelID && (w.Created < n.Created || w.Created == n.Created && w.ID < n.ID)
+// alertsSeen is of how many alerts a claim reads the notices that wait.
+const alertsSeen = 50
+
+// isEarly reports whether one of the notices of the same alert that wait is an earlier one to the same channel.
+func isEarly(n *alert.Notice, waiting []alert.Notice) bool {
+	return slices.ContainsFunc(waiting, func(w alert.Notice) bool {
+		return w.ChannelID == n.ChannelID && (w.Created < n.Created || w.Created == n.Created && w.ID < n.ID)
 	})
-	return early, err
 }
 
-// eachWaiting calls f with the notices of an alert that wait to be sent, at most alert.MaxWaiting a channel.
-func eachWaiting(ctx context.Context, tx *events.Commit, project int64, id string, f func(*alert.Notice)) error {
-	return sqldb.Each(ctx, tx, `SELECT `+noticeColumns+` FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`,
+// waitingNotices reads the notices of an alert that wait to be sent, at most alert.MaxWaiting a channel.
+func waitingNotices(ctx context.Context, tx *events.Commit, project int64, id string) (list []alert.Notice, err error) {
+	err = sqldb.Each(ctx, tx, `SELECT `+noticeColumns+` FROM alert_notice WHERE project_id = $1 AND alert_id = $2 AND state = 0`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			_, n, err := scanNotice(scan)
-			f(&n)
+			list = append(list, n)
 			return err
 		})
+	return list, err
 }
 
 // FinishNotice stores what became of a claimed notice. Nothing is stored if another server has taken it over since.
