@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/spangrove/spangrove/pkg/alert"
+	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -82,22 +83,33 @@ func (s *Server) savedAlert(c *call, a *alert.Alert) error {
 	var b rawjson.Builder
 	b.Bool("success", true)
 	b.Raw("data", wire.AppendAlert(nil, a))
-	list := s.alertWarnings(c, a)
-	if text := wire.WindowWarning(a); text != "" {
-		list = append(list, text)
-	}
-	if len(list) > 0 {
+	if list := s.alertWarnings(c, a); len(list) > 0 {
 		b.Raw("warnings", rawjson.AppendStrings(nil, list))
 	}
 	return c.json(&b)
 }
 
 // alertWarnings returns what in an alert may not work. The alert is stored: if it cannot be told now, nothing is said.
-func (s *Server) alertWarnings(c *call, a *alert.Alert) []string {
-	path := wire.AlertPath(a)
-	if path == "" {
-		return nil
+func (s *Server) alertWarnings(c *call, a *alert.Alert) (list []string) {
+	var saved *chart.Chart
+	if a.ChartID != "" {
+		item, err := s.Store.SavedChart(c.ctx(), c.project.ID, a.ChartID)
+		if err != nil {
+			return nil
+		}
+		saved = &item
 	}
+	if path := wire.AlertPath(a, saved); path != "" {
+		list = s.fieldWarnings(c, path)
+	}
+	if text := wire.WindowWarning(a, saved); text != "" {
+		list = append(list, text)
+	}
+	return list
+}
+
+// fieldWarnings returns what is wrong with the field that an alert sums up: that neither an event nor a metric of the project has it.
+func (s *Server) fieldWarnings(c *call, path string) []string {
 	index, err := s.Store.FieldIndex(c.ctx(), c.project.ID, query.Search{})
 	if err != nil || index.Full() {
 		return nil

@@ -134,13 +134,18 @@ func readChannel(raw []byte) (c alert.NewChannel, err error) {
 	return c, err
 }
 
+// asked returns what an alert asks for itself, or by the chart that it names, nil if it names none.
+func asked(a *alert.Alert, saved *chart.Chart) (metric, how string, filters json.RawMessage) {
+	if saved != nil {
+		return saved.Metric, saved.Func, saved.Query
+	}
+	return a.Metric, a.Func, a.Query
+}
+
 // AlertChart returns the chart that an alert asks for, of all time: its one point is the figure that is watched. saved is the chart that
 // it names, nil if it names none. Its groups are not told apart, and its range is the caller's to set.
 func AlertChart(a *alert.Alert, saved *chart.Chart) (*query.Chart, error) {
-	metric, how, filters := a.Metric, a.Func, a.Query
-	if saved != nil {
-		metric, how, filters = saved.Metric, saved.Func, saved.Query
-	}
+	metric, how, filters := asked(a, saved)
 	c := &query.Chart{Bucket: query.Whole, Zone: time.UTC}
 	var err error
 	if c.Metric, err = chartMetric(metric); err != nil {
@@ -164,9 +169,9 @@ const maxFilterText = 300
 
 // AlertMeasures says what an alert measures, for people. saved is the chart that it names, nil if it names none.
 func AlertMeasures(a *alert.Alert, saved *chart.Chart) (m alert.Measures) {
-	metric, how, filters := a.Metric, a.Func, a.Query
+	metric, how, filters := asked(a, saved)
 	if saved != nil {
-		metric, how, filters, m.Name = saved.Metric, saved.Func, saved.Query, saved.Name+": "
+		m.Name = saved.Name + ": "
 	}
 	if how == "" {
 		how = "average"
@@ -195,13 +200,14 @@ func AlertMeasures(a *alert.Alert, saved *chart.Chart) (m alert.Measures) {
 	return m
 }
 
-// AlertPath returns the path of the field that an alert sums up, if events may have it or not; "" if each has it, the alert counts events, or a
-// chart says what is measured.
-func AlertPath(a *alert.Alert) string {
-	if a.ChartID != "" || a.Func == "count" || chartNames[a.Metric] != "" {
+// AlertPath returns the path of the field that an alert sums up, if events may have it or not; "" if each has it, or the alert counts events.
+// saved is the chart that it names, nil if it names none.
+func AlertPath(a *alert.Alert, saved *chart.Chart) string {
+	metric, how, _ := asked(a, saved)
+	if how == "count" {
 		return ""
 	}
-	path := metricField(a.Metric)
+	path := metricField(metric)
 	for _, full := range chartNames {
 		if path == full {
 			return ""
@@ -230,9 +236,10 @@ func AlertWarnings(path string, known []string) []string {
 }
 
 // WindowWarning returns why an alert on how long events last can never fire, for people; "" if it can. An event is stored once it has ended, so
-// that none which has begun in a window lasted longer than that.
-func WindowWarning(a *alert.Alert) string {
-	lasts := a.ChartID == "" && metricField(a.Metric) == "duration" && !slices.Contains([]string{"count", "sum"}, a.Func)
+// that none which has begun in a window lasted longer than that. saved is the chart that it names, nil if it names none.
+func WindowWarning(a *alert.Alert, saved *chart.Chart) string {
+	metric, how, _ := asked(a, saved)
+	lasts := metricField(metric) == "duration" && !slices.Contains([]string{"count", "sum"}, how)
 	if window := float64(a.Window * 60_000); !lasts || a.Compare != alert.Value || a.Op != alert.Above || a.Threshold < window {
 		return ""
 	}
