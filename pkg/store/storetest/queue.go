@@ -260,6 +260,13 @@ func queueByHand(e *env) {
 	list, _, err = e.s.FindQueueItems(e.ctx, e.project, q, queue.Waiting, 2, 2)
 	e.ok(err)
 	e.equal("second page", []string{id("a").String()}, list)
+
+	e.put(traced("t", "", step("t", "x", 4)))
+	e.put(traced("t", "key", step("key", "root", 5)))
+	e.ok(change(ids("t"), nil))
+	e.equal("a session by the id that it had before it moved", "c=waiting s=waiting a=waiting key=waiting", e.inQueue(q, "a", "c", "s", "key"))
+	e.ok(change(nil, ids("t")))
+	e.equal("removed by it", "c=waiting s=waiting a=waiting", e.inQueue(q, "a", "c", "s", "key"))
 }
 
 func queueClaims(e *env) {

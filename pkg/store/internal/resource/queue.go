@@ -118,7 +118,11 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 			}
 		}
 		// Removed before others are added: an event in both lists is in the queue afterwards, without what was said of it before.
-		if err := leaveQueue(ctx, tx, projectID, id, remove); err != nil {
+		leave, err := s.withMoved(ctx, tx, projectID, remove)
+		if err != nil {
+			return err
+		}
+		if err := leaveQueue(ctx, tx, projectID, id, leave); err != nil {
 			return err
 		}
 		return s.enterQueue(ctx, tx, projectID, &q, there, byHand)
@@ -127,6 +131,24 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 		return q, err
 	}
 	return q, s.countQueues(ctx, projectID, []*queue.Queue{&q})
+}
+
+// withMoved returns ids of events, and of the sessions among them that have moved those to which they moved.
+func (s *Store) withMoved(ctx context.Context, tx *events.Commit, project int64, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if !s.events.MayHaveMoved() {
+		return ids, nil
+	}
+	list := slices.Clone(ids)
+	for _, id := range ids {
+		to, moved, err := events.AliasOf(ctx, tx, project, id)
+		if err != nil {
+			return nil, err
+		}
+		if moved {
+			list = append(list, to)
+		}
+	}
+	return list, nil
 }
 
 // DeleteQueue deletes a queue with its items and their annotations.
