@@ -15,7 +15,7 @@ const module = "github.com/spangrove/spangrove/"
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
 	"cmd/spangrove":                   {"cmd/spangrove/internal/cli", "cmd/spangrove/internal/rehearse", "pkg/ingress", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "processor/sampleprocessor", "processor/scrubprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python", "pkg/store", "pkg/diagnosis"},
-	"cmd/spangrove/internal/cli":      {"pkg/client", "pkg/mcpserver", "pkg/experiment", "pkg/tracer", "pkg/webui", "nouns"},
+	"cmd/spangrove/internal/cli":      {"pkg/client", "pkg/mcpserver", "pkg/experiment", "pkg/tracer", "pkg/webui", "pkg/durable", "nouns"},
 	"cmd/spangrove/internal/rehearse": {},
 	"receiver/spangrovereceiver":      {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":      {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
@@ -23,9 +23,9 @@ var allowed = map[string][]string{
 	"processor/sampleprocessor":       {},
 	"processor/scrubprocessor":        {"pkg/scrub", "pkg/otlpmap", "pkg/spancodec", "nouns"},
 	"extension/storeextension":        {"pkg/store", "pkg/mount", "nouns"},
-	"extension/authextension":         {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
+	"extension/authextension":         {"pkg/durable", "pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":          {"pkg/scrub", "pkg/ingress", "pkg/limit", "pkg/httpapi", "pkg/mcpserver", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
-	"extension/evaluateextension":     {"pkg/alerting", "pkg/egress", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
+	"extension/evaluateextension":     {"pkg/alerting", "pkg/durable", "pkg/egress", "pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                     {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
 	"pkg/alerting":            {"pkg/egress", "pkg/query", "pkg/wire", "nouns"},
@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"pkg/evaluate/expression": {"pkg/evaluate", "nouns"},
 	"pkg/evaluate/llm":        {"pkg/egress", "pkg/evaluate", "nouns"},
 	"pkg/evaluate/library":    {"nouns"},
-	"pkg/evaluate/python":     {"pkg/evaluate", "nouns"},
+	"pkg/evaluate/python":     {"pkg/durable", "pkg/evaluate", "nouns"},
 
 	"pkg/store":                       {"pkg/store/internal/backup", "pkg/store/internal/move", "pkg/store/internal/evalqueue", "pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
 	"pkg/store/internal/evalqueue":    {"pkg/store/internal/resource", "pkg/store/internal/events", "pkg/store/internal/sqldb", "pkg/query", "nouns"},
@@ -43,10 +43,10 @@ var allowed = map[string][]string{
 	"pkg/store/internal/segment":      {"pkg/column", "pkg/words", "pkg/event", "pkg/query", "pkg/rawjson"},
 	"pkg/store/internal/live":         {"pkg/event", "pkg/fault"},
 	"pkg/store/internal/writer":       {"pkg/store/internal/sqldb", "pkg/fault"},
-	"pkg/store/internal/sqldb":        {"pkg/store/internal/durable", "pkg/diagnosis", "pkg/fault"},
-	"pkg/store/internal/backup":       {"pkg/store/internal/durable", "pkg/store/internal/sqldb", "pkg/diagnosis"},
+	"pkg/store/internal/sqldb":        {"pkg/durable", "pkg/diagnosis", "pkg/fault"},
+	"pkg/store/internal/backup":       {"pkg/durable", "pkg/store/internal/sqldb", "pkg/diagnosis"},
 	"pkg/store/internal/move":         {"pkg/store/internal/sqldb", "pkg/diagnosis"},
-	"pkg/store/internal/durable":      {},
+	"pkg/durable":                     {},
 	"pkg/store/internal/sessiontree":  {"pkg/event", "pkg/rawjson"},
 	"pkg/store/internal/record":       {"pkg/store/lzh", "pkg/event", "pkg/query"},
 	"pkg/store/internal/bloom":        {},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/durable"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -127,15 +128,8 @@ func makeKey(path string) (string, error) {
 		return "", err
 	}
 	secret := project.NewSecret()
-	// Written aside and renamed, so that a crash leaves no half key.
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".api-key-*") // mode 0600
-	if err != nil {
+	if err := durable.WriteFile(path, []byte(secret+"\n")); err != nil {
 		return "", err
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // gone after the rename
-	_, err = tmp.WriteString(secret + "\n")
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return "", err
-	}
-	return secret, os.Rename(tmp.Name(), path)
+	return secret, durable.SyncDirectory(filepath.Dir(path))
 }

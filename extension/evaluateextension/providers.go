@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spangrove/spangrove/pkg/durable"
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -106,11 +107,7 @@ func writeSecret(path string) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	return text, errors.Join(dir.Sync(), dir.Close())
+	return text, durable.SyncDirectory(filepath.Dir(path))
 }
 
 // SetProvider changes a provider of a project, or makes it.

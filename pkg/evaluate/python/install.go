@@ -22,6 +22,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/durable"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -86,7 +87,7 @@ func (in *Install) Run(ctx context.Context) (file string, err error) {
 	if err := writeLicences(in.Directory); err != nil {
 		return "", err
 	}
-	return file, writeWhole(file, wasm)
+	return file, durable.WriteFile(file, wasm)
 }
 
 // Prepare compiles the interpreter in a directory, as its first use would, so that nobody has to
@@ -280,22 +281,4 @@ func writeLicences(dir string) error {
 		text, err := licences.ReadFile(name)
 		return first(err, os.WriteFile(to, text, 0o600))
 	})
-}
-
-// writeWhole writes a file that others see whole or not at all: it is written under another name and then renamed.
-func writeWhole(file string, content []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.part")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(content)
-	if err = first(err, f.Sync(), f.Close()); err != nil { // each is done, also after an error
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }

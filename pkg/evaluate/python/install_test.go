@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spangrove/spangrove/pkg/durable"
 )
 
 // wasm stands for the interpreter.
@@ -120,7 +122,7 @@ func TestInstall(t *testing.T) {
 			if licence, err := os.ReadFile(filepath.Join(in.Directory, "licences", "cpython.txt")); err != nil || !bytes.Contains(licence, []byte("PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2")) {
 				t.Errorf("the licence is not there: %v", err)
 			}
-			if parts, _ := filepath.Glob(filepath.Join(in.Directory, "*.part")); parts != nil {
+			if parts, _ := filepath.Glob(filepath.Join(in.Directory, "*"+durable.TempSuffix)); parts != nil {
 				t.Errorf("left behind: %v", parts)
 			}
 			// What is there is not fetched again; what is damaged is.

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/durable"
 )
 
 // The names of the settings, which are those of their options and of their lines in the file.
@@ -343,7 +344,7 @@ func (f *configFile) unset(name string) bool {
 
 // write replaces the file by a new one that only its user can read: whoever reads it meanwhile
 // gets the old one or the new one.
-func (f *configFile) write(path string) (err error) {
+func (f *configFile) write(path string) error {
 	var text bytes.Buffer
 	if len(f.mapping().Content) > 0 {
 		e := yaml.NewEncoder(&text)
@@ -357,26 +358,7 @@ func (f *configFile) write(path string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // its mode is 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name()) // the error that matters is the first one
-		}
-	}()
-	_, err = temp.Write(text.Bytes())
-	if err == nil {
-		err = temp.Sync()
-	}
-	if closed := temp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	return err
+	return durable.WriteFile(path, text.Bytes())
 }
 
 func settingNames() []string {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/spangrove/spangrove/pkg/store/internal/durable"
+	"github.com/spangrove/spangrove/pkg/durable"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 

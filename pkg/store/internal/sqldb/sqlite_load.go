@@ -17,7 +17,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"github.com/spangrove/spangrove/pkg/store/internal/durable"
+	"github.com/spangrove/spangrove/pkg/durable"
 )
 
 // unfinishedDirectory is where a database is made, inside of the data directory that it is for.

@@ -1,4 +1,4 @@
-// Package durable writes files such that they are on disk, whole, when it says so.
+// Package durable writes files that a crash leaves whole, and puts them on disk before it returns.
 package durable
 
 import (
@@ -8,10 +8,12 @@ import (
 	"runtime"
 )
 
-// TempSuffix ends the names of files that WriteFile has not finished. What is left of a process that ended may be removed.
+// TempSuffix ends the names of files that WriteFile has not finished. Those of a process that ended may be removed.
 const TempSuffix = ".tmp"
 
-// WriteFile makes a file, under another name until all of it is on disk. The name itself is on disk after SyncDirectory.
+// WriteFile writes a file that only its owner may read (mode 0600), or replaces one. It writes to another name in the same directory, and
+// renames that once the content is on disk: whoever reads the file, also after a crash, finds the old content or the new. The new name is on
+// disk after SyncDirectory.
 func WriteFile(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+TempSuffix)
 	if err != nil {
@@ -29,7 +31,7 @@ func WriteFile(path string, content []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// SyncFile has what was written to a file put on disk.
+// SyncFile returns once what was written to a file is on disk.
 func SyncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -38,7 +40,8 @@ func SyncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncDirectory has the names in a directory put on disk. Windows does so by itself, and has no call for it.
+// SyncDirectory returns once the names in a directory are on disk. On Windows it does nothing: the system has no call for it, and writes
+// names by itself.
 func SyncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
