@@ -53,7 +53,7 @@ func createTraces(ctx context.Context, set exporter.Settings, c component.Config
 	if err != nil {
 		return nil, err
 	}
-	return &tracesExporter{Traces: traces, inner: e, queued: cfg.Queue.HasValue()}, nil
+	return newTracesExporter(traces, e), nil
 }
 
 func createLogs(ctx context.Context, set exporter.Settings, c component.Config) (exporter.Logs, error) {
@@ -66,7 +66,7 @@ func createLogs(ctx context.Context, set exporter.Settings, c component.Config) 
 	if err != nil {
 		return nil, err
 	}
-	return &logsExporter{Logs: logs, inner: e, queued: cfg.Queue.HasValue()}, nil
+	return newLogsExporter(logs, e), nil
 }
 
 // quiet keeps the helper from logging every refused request as an error: without a queue the

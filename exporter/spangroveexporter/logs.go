@@ -3,54 +3,35 @@ package spangroveexporter
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/project"
 )
 
-// logsExporter is what tracesExporter is, for log records.
+// logsExporter is the exporter of log records, with its helper around it.
 type logsExporter struct {
-	exporter.Logs
-	inner       *spangroveExporter
-	queued      bool
-	start, stop sync.Once
+	lifecycle
+	logs exporter.Logs
 }
 
-func (e *logsExporter) Start(ctx context.Context, host component.Host) (err error) {
-	e.start.Do(func() { err = e.Logs.Start(ctx, host) })
-	return err
-}
-
-func (e *logsExporter) Shutdown(ctx context.Context) (err error) {
-	e.stop.Do(func() {
-		close(e.inner.stopping)
-		err = e.Logs.Shutdown(ctx)
-	})
-	return err
-}
-
-func (e *logsExporter) Capabilities() consumer.Capabilities {
-	return consumer.Capabilities{MutatesData: e.queued}
+func newLogsExporter(helper exporter.Logs, inner *spangroveExporter) *logsExporter {
+	return &logsExporter{lifecycle: lifecycle{helper: helper, inner: inner, queued: inner.cfg.Queue.HasValue()}, logs: helper}
 }
 
 func (e *logsExporter) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
-	caller, known := callerOf(ctx)
-	if err := mayWrite(caller); err != nil {
+	stamp, err := e.admit(ctx)
+	if err != nil {
 		return err
 	}
-	if known && e.queued {
+	if stamp != "" {
 		for _, rl := range ld.ResourceLogs().All() {
-			rl.Resource().Attributes().PutStr(project.AttrProjectID, caller.Project.PublicID)
+			setStamp(rl.Resource(), stamp)
 		}
 	}
-	return e.Logs.ConsumeLogs(ctx, ld)
+	return e.logs.ConsumeLogs(ctx, ld)
 }
 
 // logPart is what one project gets of a request.
