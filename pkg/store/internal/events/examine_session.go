@@ -23,13 +23,6 @@ type sessionSums struct {
 	unread      bool // of some event what counts is in a payload that cannot be read
 }
 
-// rootRow is a root event as the session's row names it; ms is nil if there is none.
-type rootRow struct {
-	ms  *float64
-	id  uuid.UUID
-	day *int32
-}
-
 // add adds an event. h is its derived head.
 func (x *sessionSums) add(r *Stored, h *head) {
 	x.totals.add(h.totals)
@@ -56,48 +49,6 @@ func (x *sessionSums) add(r *Stored, h *head) {
 
 func lessID(a, b uuid.UUID) bool { return string(a[:]) < string(b[:]) }
 
-// times returns the first and the last time that the row must have (see recount).
-func (x *sessionSums) times(implicit int) (from, to float64) {
-	from, to = x.own.Start, x.own.End
-	switch {
-	case x.first != nil && implicit == implicitAll && x.own.EndGiven:
-		return *x.first, max(x.own.End, *x.last)
-	case x.first != nil && implicit == implicitAll:
-		return *x.first, *x.last
-	case x.first != nil && implicit == implicitEnd:
-		return min(x.own.Start, *x.first), max(x.own.Start, *x.last)
-	case x.first != nil:
-		return min(x.own.Start, *x.first), max(x.own.End, *x.last)
-	case implicit == implicitAll:
-		return noFirst, noLast
-	case implicit == implicitEnd:
-		return from, x.own.Start
-	}
-	return from, to
-}
-
-// sessionRow is a session's row as it is stored.
-type sessionRow struct {
-	implicit    int
-	totals      totals
-	first, last float64
-	root, final rootRow
-}
-
-func readSessionRow(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID, forUpdate string) (x sessionRow, found bool, err error) {
-	t := &x.totals
-	found, err = sqldb.One(ctx, c, `SELECT
-			implicit, num_events, num_model_events, num_errors, num_feedback, num_costs, num_calls, num_tool_events, num_unfinished,
-			prompt_tokens, completion_tokens, total_tokens, cost,
-			first_ms, last_ms, root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day
-		FROM session
-		WHERE project_id = $1 AND session_id = $2`+forUpdate, []any{project, c.ID(id)},
-		&x.implicit, &t.n, &t.models, &t.errors, &t.feedback, &t.costs, &t.calls, &t.tools, &t.unfinished,
-		&t.prompt, &t.completion, &t.total, &t.cost,
-		&x.first, &x.last, &x.root.ms, sqldb.ScanID(&x.root.id), &x.root.day, &x.final.ms, sqldb.ScanID(&x.final.id), &x.final.day)
-	return x, found, err
-}
-
 // differs names the first figure of a row that is not what the events have; empty if all are.
 func (x *sessionRow) differs(want *sessionSums) string {
 	a, b := x.totals, want.totals
@@ -118,7 +69,7 @@ func (x *sessionRow) differs(want *sessionSums) string {
 			return fmt.Sprintf("%s is %d, by its events %d", f.name, f.have, f.sum)
 		}
 	}
-	from, to := want.times(x.implicit)
+	from, to := sessionTimes(x.implicit, want.own, want.first, want.last)
 	for _, f := range []struct {
 		name      string
 		have, sum float64

@@ -15,11 +15,6 @@ import (
 //
 // A delta can only add: it moves a first time to before and a last one to after. When an event goes, or gets another
 // start, end or parent, these are asked of the events again, by indexes that begin with the session.
-//
-//	implicit       first_ms and last_ms
-//	implicitAll    those of the events, or a later end that an update gave; noFirst and noLast if there are none, and the next event tells
-//	implicitEnd    the session's own start or an earlier event; the latest end of an event
-//	explicit       the session's own times, wider where events are
 func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
 	var implicit, rank int
 	var day int32
@@ -44,26 +39,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil {
 		return err
 	}
-	// The case of a session that has no events and whose times its sender set: they stay.
-	from, to := own.Start, own.End
-	switch {
-	case first != nil && last != nil:
-		switch implicit {
-		case implicitAll:
-			from, to = *first, *last
-			if own.EndGiven {
-				to = max(own.End, *last)
-			}
-		case implicitEnd:
-			from, to = min(own.Start, *first), max(own.Start, *last)
-		default:
-			from, to = min(own.Start, *first), max(own.End, *last)
-		}
-	case implicit == implicitAll:
-		from, to = noFirst, noLast // the next event tells
-	case implicit == implicitEnd:
-		to = own.Start
-	}
+	from, to := sessionTimes(implicit, own, first, last)
 	var rootMS, lastMS *float64
 	var rootID, lastID uuid.UUID
 	var rootDay, lastDay *int32
@@ -110,6 +86,37 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 		return err
 	}
 	return s.refreshSessionError(ctx, tx, project, session)
+}
+
+// sessionTimes returns the first and the last time of a session's row. own is its session event; first and last are the earliest start and the
+// latest end of its other events, nil if there are none.
+//
+//	implicit       first_ms and last_ms
+//	implicitAll    those of the events, or a later end that an update gave; noFirst and noLast if there are none, and the next event tells
+//	implicitEnd    the session's own start or an earlier event; the latest end of an event
+//	explicit       the session's own times, wider where events are
+func sessionTimes(implicit int, own *Stored, first, last *float64) (from, to float64) {
+	if first != nil && last != nil {
+		switch implicit {
+		case implicitAll:
+			if own.EndGiven {
+				return *first, max(own.End, *last)
+			}
+			return *first, *last
+		case implicitEnd:
+			return min(own.Start, *first), max(own.Start, *last)
+		default:
+			return min(own.Start, *first), max(own.End, *last)
+		}
+	}
+	switch implicit {
+	case implicitAll:
+		return noFirst, noLast
+	case implicitEnd:
+		return own.Start, own.Start
+	default:
+		return own.Start, own.End
+	}
 }
 
 // recountLeft is recount for a session that events have left; inRun says whether one of them named a run.

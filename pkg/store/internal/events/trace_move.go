@@ -42,107 +42,21 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if to == from {
 		return nil
 	}
-	var o sessionDelta
-	var rootID, lastID uuid.UUID
-	var rootMS, lastMS *float64
-	var rootDay, lastDay *int32
-	var implicit, rank int
-	// The row is held: what another transaction adds to its totals meanwhile would go with it.
-	ok, err := sqldb.One(ctx, tx, `
-		SELECT
-			implicit,
-			name_rank,
-			event_day,
-			first_ms,
-			last_ms,
-			num_events,
-			num_model_events,
-			num_errors,
-			num_feedback,
-			prompt_tokens,
-			completion_tokens,
-			total_tokens,
-			cost,
-			num_costs,
-			coalesce(run_id, ''),
-			root_ms,
-			root_id,
-			root_day,
-			last_root_ms,
-			last_root_id,
-			last_root_day,
-			user_ms,
-			num_calls,
-			num_tool_events,
-			num_unfinished
-		FROM session
-		WHERE project_id = $1 AND session_id = $2`+tx.ForUpdate(""), []any{t.project, tx.ID(from)},
-		&implicit,
-		&rank,
-		&o.eventDay,
-		&o.first,
-		&o.last,
-		&o.totals.n,
-		&o.totals.models,
-		&o.totals.errors,
-		&o.totals.feedback,
-		&o.totals.prompt,
-		&o.totals.completion,
-		&o.totals.total,
-		&o.totals.cost,
-		&o.totals.costs,
-		&o.runID,
-		&rootMS,
-		sqldb.ScanID(&rootID),
-		&rootDay,
-		&lastMS,
-		sqldb.ScanID(&lastID),
-		&lastDay,
-		&o.userMS,
-		&o.totals.calls,
-		&o.totals.tools,
-		&o.totals.unfinished,
-	)
-	if err != nil || !ok || implicit != implicitAll {
+	// The row is locked: what another transaction adds to its totals meanwhile would be lost with it.
+	row, ok, err := readSessionRow(ctx, tx, t.project, from, tx.ForUpdate(""))
+	if err != nil || !ok || row.implicit != implicitAll {
 		return err // a session that somebody started under this very id keeps its events
 	}
-	sessionEvent, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	sessionEvent, err := w.s.load(ctx, tx, t.project, row.eventDay, from)
 	if fault.IsNotFound(err) {
 		return sqldb.ErrConflict // changed or deleted since the row was read
 	}
 	if err != nil {
 		return err
 	}
-	if o.first == noFirst { // its events were deleted
-		o.first, o.last = sessionEvent.Start, sessionEvent.End
-	}
-	// Sums can be added as they are, but for what the session event had added, which goes. Everything else of the row is a minimum, a maximum or a
-	// rank, which the upsert compares with what the session has.
-	d := &sessionDelta{project: t.project, id: to, totals: o.totals.minus(sessionEvent.asHead().totals), first: o.first, last: o.last,
-		implicit: implicitAll, runID: o.runID, former: sessionEvent, userGiven: o.userMS != nil && *o.userMS == userGiven}
-	if user := rawjson.Get(sessionEvent.UserProperties, "user_id"); o.userMS != nil && user != nil {
-		var b rawjson.Builder
-		b.Raw("user_id", user)
-		d.user, d.userMS = b.Bytes(), o.userMS
-	}
-	// What the session event of T showed, S may show where it has nothing better.
-	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
-	if rootMS != nil {
-		// The whole event, since the new session may take its name and source from it.
-		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
-		if fault.IsNotFound(err) {
-			return sqldb.ErrConflict
-		}
-		if err != nil {
-			return err
-		}
-		d.root = rootRef{*rootMS, &root.Event, *rootDay}
-	}
-	if lastMS != nil {
-		d.final = rootRef{*lastMS, &event.Event{ID: lastID}, *lastDay}
-	}
-	if rank == rankHint {
-		d.hint.Name = sessionEvent.Name
+	d, err := w.deltaOfSession(ctx, tx, t.project, row, sessionEvent, to)
+	if err != nil {
+		return err
 	}
 	// The row of the new session must be there before events are moved: SQLite's events name its number.
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
@@ -169,19 +83,63 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 		return err
 	}
 	w.s.aliases.set()
+	if err := w.finishMove(ctx, tx, d); err != nil || !sessionEvent.DerivedError {
+		return err
+	}
+	return w.s.refreshSessionError(ctx, tx, t.project, to)
+}
+
+// deltaOfSession returns what session `to` gains by all events of another one, whose row and session event these are. Sums are added without
+// the share of the session event, which goes. Everything else of the row is a minimum, a maximum or a rank, which the upsert compares with what
+// the session has.
+func (w *writing) deltaOfSession(ctx context.Context, tx *Commit, project int64, row *sessionRow, sessionEvent *Stored, to uuid.UUID) (*sessionDelta, error) {
+	first, last := row.first, row.last
+	if first == noFirst { // its events were deleted
+		first, last = sessionEvent.Start, sessionEvent.End
+	}
+	d := &sessionDelta{project: project, id: to, totals: row.totals.minus(sessionEvent.asHead().totals), first: first, last: last,
+		implicit: implicitAll, runID: row.runID, former: sessionEvent, userGiven: row.userMS != nil && *row.userMS == userGiven}
+	if user := rawjson.Get(sessionEvent.UserProperties, "user_id"); row.userMS != nil && user != nil {
+		var b rawjson.Builder
+		b.Raw("user_id", user)
+		d.user, d.userMS = b.Bytes(), row.userMS
+	}
+	// The new session's event may show what this one has shown, where it has nothing better.
+	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
+	if row.nameRank == rankHint {
+		d.hint.Name = sessionEvent.Name
+	}
+	if row.root.ms != nil {
+		// The whole event, since the new session may take its name and source from it.
+		root, err := w.s.load(ctx, tx, project, *row.root.day, row.root.id)
+		if fault.IsNotFound(err) {
+			return nil, sqldb.ErrConflict
+		}
+		if err != nil {
+			return nil, err
+		}
+		d.root = rootRef{*row.root.ms, &root.Event, *row.root.day}
+	}
+	if row.final.ms != nil {
+		d.final = rootRef{*row.final.ms, &event.Event{ID: row.final.id}, *row.final.day}
+	}
+	return d, nil
+}
+
+// finishMove brings the session event of a session up to the events that it has just got from another one, makes that session event if there
+// is none, and gives it what was said of the other session (handOver).
+func (w *writing) finishMove(ctx context.Context, tx *Commit, d *sessionDelta) error {
+	var err error
 	switch {
 	case d.state.fresh:
 		err = w.insertImplicitSession(ctx, tx, d)
 	case d.state.implicit != explicitSession:
 		err = w.syncImplicitSession(ctx, tx, d)
 	}
-	if err == nil {
-		err = w.s.handOver(ctx, tx, d)
-	}
-	if err != nil || !sessionEvent.DerivedError {
+	if err != nil {
 		return err
 	}
-	return w.s.refreshSessionError(ctx, tx, t.project, to)
+	return w.s.handOver(ctx, tx, d)
 }
 
 // handOver gives a session what updates and evaluators have put into the session event of the one that its events came from, and that is over:
@@ -260,16 +218,7 @@ func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error 
 	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
 		return err
 	}
-	switch {
-	case d.state.fresh:
-		err = w.insertImplicitSession(ctx, tx, d)
-	case d.state.implicit != explicitSession:
-		err = w.syncImplicitSession(ctx, tx, d)
-	}
-	if err == nil {
-		err = w.s.handOver(ctx, tx, d)
-	}
-	if err != nil {
+	if err := w.finishMove(ctx, tx, d); err != nil {
 		return err
 	}
 	for _, old := range list { // what they name as their session's key
