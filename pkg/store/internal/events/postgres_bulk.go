@@ -11,11 +11,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
-	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// This file has what a commit writes in PostgreSQL: traces, sessions, chunks and heads, in this order (Commit.StoreBatches). Several
-// transactions write at once here, unlike in SQLite, and that shapes each statement:
+// This file and postgres_session.go have what a commit writes in PostgreSQL: traces, sessions, chunks and heads, in this order
+// (Commit.StoreBatches). Several transactions write at once here, unlike in SQLite, and that shapes each statement:
 //
 //   - Whoever inserts a row that another transaction has inserted and not committed waits for it. So that two never wait for each
 //     other, all take rows in one order: traces as the caller sorts them, sessions by project and id.
@@ -115,229 +114,6 @@ func (t *postgresBulkTx) moveIDs(context.Context, projectDay, []byte) ([]byte, e
 // idOrNull returns an id as an argument; the zero id, which stands for none, is NULL.
 func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 
-// upsertTraces keeps, of a row that is there and one that comes, what the smaller rank says. former_session_id is set where
-// the session changes by it. The statement locks the rows in the order in which they are listed, which the caller sorts.
-func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
-	n := len(traces)
-	var (
-		project        = make([]int64, n)
-		trace, session = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-		provisional    = make([]bool, n)
-		rank           = make([][]byte, n)
-	)
-	byKey := make(map[traceKey]*traceRow, n)
-	for i, r := range traces {
-		project[i], trace[i], session[i], provisional[i] = r.project, idOrNull(r.trace), idOrNull(r.session), r.provisional
-		rank[i] = r.rank
-		byKey[traceKey{r.project, r.trace}] = r
-	}
-	// The casts in the statement give the arrays their types, which parameters alone do not have.
-	args := []any{project, trace, session, provisional, rank}
-	// Ranks are compared as bytes (see rank in trace_session.go). A trace stays provisional only while every span of it came
-	// without a session. DO UPDATE runs also where it changes nothing, since RETURNING gives no row for one that was left alone.
-	return sqldb.Each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
-		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
-		ON CONFLICT (project_id, trace_id) DO UPDATE SET
-			former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
-			session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
-			provisional = trace.provisional AND excluded.provisional,
-			rank = least(trace.rank, excluded.rank)
-		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, args, func(scan func(...any) error) error {
-		var got traceRow
-		if err := scan(&got.project, sqldb.ScanID(&got.trace), sqldb.ScanID(&got.session), &got.provisional, &got.rank, sqldb.ScanID(&got.former)); err != nil {
-			return err
-		}
-		// Rows come back in no order that can be relied on.
-		r := byKey[traceKey{got.project, got.trace}]
-		r.session, r.provisional, r.rank, r.former = got.session, got.provisional, got.rank, got.former
-		return nil
-	})
-}
-
-// upsertSessions makes the rows of sessions or adds to them. Sums are added up; times, ranks and users are the smaller or
-// the greater; of two roots the earlier stays, with the smaller id if both start at once. ORDER BY makes
-// all transactions lock rows in one order. A row that was just made has the version that the delta came with.
-func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
-	if len(deltas) == 0 {
-		return nil
-	}
-	n := len(deltas)
-	var (
-		project                         = make([]int64, n)
-		session                         = make([]pgtype.UUID, n)
-		made, rank                      = make([]int16, n), make([]int16, n)
-		day                             = make([]int32, n)
-		first, last                     = make([]float64, n), make([]float64, n)
-		events, models, errs, feeds     = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-		calls, tools, unfinished        = make([]int64, n), make([]int64, n), make([]int64, n)
-		prompt, completion, total, cost = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-		costs                           = make([]int64, n)
-		run                             = make([]*string, n)
-		rootMS, lastMS                  = make([]*float64, n), make([]*float64, n)
-		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
-		version                         = make([]int64, n)
-		userMS                          = make([]*float64, n)
-		byKey                           = make(map[writer.Key]*sessionDelta, n)
-	)
-	// A nil pointer is NULL: a session without a root, a user or a run has none of these columns set.
-	for i, d := range deltas {
-		d.prepareRow()
-		byKey[writer.Key{Project: d.project, ID: d.id}] = d
-		x := &d.totals
-		version[i], userMS[i] = d.initialVersion, d.userMS
-		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.implicit), int16(d.nameRank), d.eventDay
-		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
-		calls[i], tools[i], unfinished[i] = x.calls, x.tools, x.unfinished
-		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
-		if d.runID != "" {
-			run[i] = &d.runID
-		}
-		if d.root.ev != nil {
-			rootMS[i], rootID[i], rootDay[i] = &d.root.ms, idOrNull(d.root.ev.ID), &d.root.day
-		}
-		if d.final.ev != nil {
-			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
-		}
-	}
-	// implicit and event_day are not updated here: they are as the first writer of the row left them, and the steps
-	// that may change them (repeatSession, ApplyUpdate, Rewrite) do so by themselves. Everything here is
-	// commutative, so that the row does not depend on which of two transactions came first.
-	return sqldb.Each(ctx, t, `
-		INSERT INTO session AS s (`+sessionColumns+`)
-		SELECT `+sessionColumns+`
-		FROM unnest(
-			$1::bigint[],
-			$2::uuid[],
-			$3::smallint[],
-			$4::smallint[],
-			$5::bigint[],
-			$6::int[],
-			$7::float8[],
-			$8::float8[],
-			$9::bigint[],
-			$10::bigint[],
-			$11::bigint[],
-			$12::bigint[],
-			$13::float8[],
-			$14::float8[],
-			$15::float8[],
-			$16::float8[],
-			$17::bigint[],
-			$18::text[],
-			$19::float8[],
-			$20::uuid[],
-			$21::int[],
-			$22::float8[],
-			$23::uuid[],
-			$24::int[],
-			$25::float8[],
-			$26::bigint[],
-			$27::bigint[],
-			$28::bigint[]
-		) AS d(`+sessionColumns+`)
-		ORDER BY project_id, session_id
-		ON CONFLICT (project_id, session_id) DO UPDATE SET
-			version = s.version + 1,
-			name_rank = greatest(s.name_rank, excluded.name_rank),
-			first_ms = least(s.first_ms, excluded.first_ms),
-			last_ms = greatest(s.last_ms, excluded.last_ms),
-			num_events = s.num_events + excluded.num_events,
-			num_model_events = s.num_model_events + excluded.num_model_events,
-			num_calls = s.num_calls + excluded.num_calls,
-			num_tool_events = s.num_tool_events + excluded.num_tool_events,
-			num_unfinished = s.num_unfinished + excluded.num_unfinished,
-			num_errors = s.num_errors + excluded.num_errors,
-			num_feedback = s.num_feedback + excluded.num_feedback,
-			prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
-			completion_tokens = s.completion_tokens + excluded.completion_tokens,
-			total_tokens = s.total_tokens + excluded.total_tokens,
-			cost = s.cost + excluded.cost,
-			num_costs = s.num_costs + excluded.num_costs,
-			run_id = coalesce(s.run_id, excluded.run_id),
-			(root_ms, root_id, root_day) = (
-				SELECT ms, id, day
-				FROM (VALUES
-					(s.root_ms, s.root_id, s.root_day),
-					(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day)
-				ORDER BY ms NULLS LAST, id LIMIT 1),
-			(last_root_ms, last_root_id, last_root_day) = (
-				SELECT ms, id, day
-				FROM (VALUES
-					(s.last_root_ms, s.last_root_id, s.last_root_day),
-					(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day)
-				ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
-			user_ms = least(s.user_ms, excluded.user_ms)
-		RETURNING
-			project_id,
-			session_id,
-			implicit,
-			name_rank,
-			version,
-			event_day,
-			first_ms,
-			last_ms,
-			root_id,
-			num_calls,
-			user_ms,
-			run_id`,
-		[]any{
-			project,
-			session,
-			made,
-			rank,
-			version,
-			day,
-			first,
-			last,
-			events,
-			models,
-			errs,
-			feeds,
-			prompt,
-			completion,
-			total,
-			cost,
-			costs,
-			run,
-			rootMS,
-			rootID,
-			rootDay,
-			lastMS,
-			lastID,
-			lastDay,
-			userMS,
-			calls,
-			tools,
-			unfinished,
-		},
-		func(scan func(...any) error) error {
-			var k writer.Key
-			var st sessionState
-			err := scan(
-				&k.Project,
-				sqldb.ScanID(&k.ID),
-				&st.implicit,
-				&st.nameRank,
-				&st.version,
-				&st.eventDay,
-				&st.first,
-				&st.last,
-				sqldb.ScanID(&st.rootID),
-				&st.calls,
-				&st.userMS,
-				&st.runID,
-			)
-			if err != nil {
-				return err
-			}
-			// Only the row that this statement has made still has the version that its delta came with: each later upsert adds one.
-			st.fresh = st.version == byKey[k].initialVersion
-			byKey[k].state = st
-			return nil
-		})
-}
-
 // nextChunkID takes the next id of the block that this process holds, and a new block when that is used up. Ids need not be
 // without gaps, and need not ascend across processes: they only name chunks.
 func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
@@ -381,56 +157,6 @@ func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk
 func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	if len(heads) == 0 {
 		return nil
-	}
-	n := len(heads)
-	var (
-		project                     = make([]int64, n)
-		day                         = make([]int32, n)
-		id, session, parent         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-		typ                         = make([]int16, n)
-		name, source                = make([]string, n), make([]string, n)
-		errText                     = make([]*string, n)
-		start, end, duration        = make([]float64, n), make([]float64, n), make([]float64, n)
-		metadata, metrics, feedback = make([]*string, n), make([]*string, n), make([]*string, n)
-		user, children              = make([]*string, n), make([]*string, n)
-		run, userID, target         = make([]*string, n), make([]*string, n), make([]*string, n)
-		spill                       = make([]int32, n)
-		chunk                       = make([]*int64, n)
-		off                         = make([]*int32, n)
-		trace                       = make([]*int64, n)
-		duplicate                   = make([][]byte, n)
-		span                        = make([]pgtype.UUID, n)
-	)
-	// Pointers where a column may be NULL; an id is NULL if it is zero (idOrNull).
-	for i, h := range heads {
-		e := h.ev
-		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
-		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
-		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
-		// A field that spilled is NULL here. That differs from one that is absent only by its bit in spill.
-		metadata[i] = textPointer(h.inHead(query.SpillMetadata, e.Metadata))
-		metrics[i] = textPointer(h.inHead(query.SpillMetrics, e.Metrics))
-		feedback[i] = textPointer(h.inHead(query.SpillFeedback, e.Feedback))
-		user[i] = textPointer(h.inHead(query.SpillUserProperties, e.UserProperties))
-		children[i] = textPointer(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs))
-		if h.runID != "" {
-			run[i] = &h.runID
-		}
-		if h.userID != "" {
-			userID[i] = &h.userID
-		}
-		if h.target != "" {
-			target[i] = &h.target
-		}
-		if h.chunk != nil {
-			// Chunks got their ids just before, in the same transaction, so h.chunk.ID is final.
-			o := int32(h.off)
-			chunk[i], off[i] = &h.chunk.ID, &o
-		}
-		if h.trace != 0 {
-			trace[i] = &h.trace
-		}
-		duplicate[i], span[i] = h.duplicateKey, idOrNull(h.spanID())
 	}
 	// The row's key has the day, which is also what the table is partitioned by: PostgreSQL checks an id only
 	// within its day, and the filters of ids answer for all other days.
@@ -493,6 +219,72 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 			$26::text[]
 		) AS h(session_id, `+headColumns+`)
 		ON CONFLICT DO NOTHING`,
+		headArrays(heads)...,
+	)
+	if err != nil {
+		return err
+	}
+	// DO NOTHING and a count, not an error of the database: two servers that get the same event are nothing
+	// unusual, and PostgreSQL would log each failed statement.
+	if n := int64(len(heads)); inserted != n {
+		return fmt.Errorf("%d of %d events: %w", n-inserted, n, sqldb.ErrConflict)
+	}
+	return nil
+}
+
+// headArrays returns the columns of the rows of heads, an array each: their sessions, and then in the order of headColumns.
+func headArrays(heads []*head) []any {
+	n := len(heads)
+	var (
+		project                     = make([]int64, n)
+		day                         = make([]int32, n)
+		id, session, parent         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		typ                         = make([]int16, n)
+		name, source                = make([]string, n), make([]string, n)
+		errText                     = make([]*string, n)
+		start, end, duration        = make([]float64, n), make([]float64, n), make([]float64, n)
+		metadata, metrics, feedback = make([]*string, n), make([]*string, n), make([]*string, n)
+		user, children              = make([]*string, n), make([]*string, n)
+		run, userID, target         = make([]*string, n), make([]*string, n), make([]*string, n)
+		spill                       = make([]int32, n)
+		chunk                       = make([]*int64, n)
+		off                         = make([]*int32, n)
+		trace                       = make([]*int64, n)
+		duplicate                   = make([][]byte, n)
+		span                        = make([]pgtype.UUID, n)
+	)
+	// Pointers where a column may be NULL; an id is NULL if it is zero (idOrNull).
+	for i, h := range heads {
+		e := h.ev
+		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
+		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
+		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
+		// A field that spilled is NULL here. That differs from one that is absent only by its bit in spill.
+		metadata[i] = textPointer(h.inHead(query.SpillMetadata, e.Metadata))
+		metrics[i] = textPointer(h.inHead(query.SpillMetrics, e.Metrics))
+		feedback[i] = textPointer(h.inHead(query.SpillFeedback, e.Feedback))
+		user[i] = textPointer(h.inHead(query.SpillUserProperties, e.UserProperties))
+		children[i] = textPointer(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs))
+		if h.runID != "" {
+			run[i] = &h.runID
+		}
+		if h.userID != "" {
+			userID[i] = &h.userID
+		}
+		if h.target != "" {
+			target[i] = &h.target
+		}
+		if h.chunk != nil {
+			// Chunks got their ids just before, in the same transaction, so h.chunk.ID is final.
+			o := int32(h.off)
+			chunk[i], off[i] = &h.chunk.ID, &o
+		}
+		if h.trace != 0 {
+			trace[i] = &h.trace
+		}
+		duplicate[i], span[i] = h.duplicateKey, idOrNull(h.spanID())
+	}
+	return []any{
 		session,
 		project,
 		day,
@@ -519,16 +311,7 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		duplicate,
 		span,
 		target,
-	)
-	if err != nil {
-		return err
 	}
-	// DO NOTHING and a count, not an error of the database: two servers that get the same event are nothing
-	// unusual, and PostgreSQL would log each failed statement.
-	if inserted != int64(n) {
-		return fmt.Errorf("%d of %d events: %w", int64(n)-inserted, n, sqldb.ErrConflict)
-	}
-	return nil
 }
 
 // deleteHeads takes one statement: the triggers of deletions run once a statement, and so do its way to the server and its plan.

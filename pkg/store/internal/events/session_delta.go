@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
@@ -77,6 +78,22 @@ const sessionColumns = `
 	num_tool_events,
 	num_unfinished`
 
+// sessionSumsAdded are the assignments by which both databases add a delta to the row of a session that is there.
+const sessionSumsAdded = `
+	num_events = s.num_events + excluded.num_events,
+	num_model_events = s.num_model_events + excluded.num_model_events,
+	num_calls = s.num_calls + excluded.num_calls,
+	num_tool_events = s.num_tool_events + excluded.num_tool_events,
+	num_unfinished = s.num_unfinished + excluded.num_unfinished,
+	num_errors = s.num_errors + excluded.num_errors,
+	num_feedback = s.num_feedback + excluded.num_feedback,
+	prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+	completion_tokens = s.completion_tokens + excluded.completion_tokens,
+	total_tokens = s.total_tokens + excluded.total_tokens,
+	cost = s.cost + excluded.cost,
+	num_costs = s.num_costs + excluded.num_costs,
+	run_id = coalesce(s.run_id, excluded.run_id)`
+
 // rootRef points to an event directly below the session. ev may have no more than its id.
 type rootRef struct {
 	ms  float64 // its start, or its end
@@ -97,6 +114,35 @@ type sessionState struct {
 	rootID      uuid.UUID
 	userMS      *float64
 	runID       *string
+}
+
+// sessionStateColumns are the columns of a session's row that targets takes.
+const sessionStateColumns = `
+	implicit,
+	name_rank,
+	version,
+	event_day,
+	first_ms,
+	last_ms,
+	root_id,
+	num_calls,
+	user_ms,
+	run_id`
+
+// targets returns where sessionStateColumns are scanned to.
+func (st *sessionState) targets() []any {
+	return []any{
+		&st.implicit,
+		&st.nameRank,
+		&st.version,
+		&st.eventDay,
+		&st.first,
+		&st.last,
+		sqldb.ScanID(&st.rootID),
+		&st.calls,
+		&st.userMS,
+		&st.runID,
+	}
 }
 
 // What column implicit holds.
