@@ -33,29 +33,80 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	before.derive()
 	after.derive()
 	tx.Counts.Stored(project, after.bytes()-before.bytes()) // of the rows: neither has its chunk
-	var chunk *int64
-	off := 0
-	// A chunk belongs to a day (PostgreSQL finds it by that), so an event that moves to another day takes its payload along.
-	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
-		chunk, off = old.chunk, old.off
-	} else {
-		// Without a payload there is no chunk, and the row names none.
-		h, c := headOf(now, project)
-		if c != nil {
-			id, err := tx.nextChunkID(ctx)
-			if err != nil {
-				return err
-			}
-			c.ID = id
-			tx.Counts.Replaced(project, int64(len(c.Z)))
-			if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
-				return err
-			}
-			tx.unpacked(project, old.SessionID)
-			chunk, off = &id, h.off
-			tx.storedPayload(project, now.Start)
+	chunk, off, err := rewritePayload(ctx, tx, old, before, after)
+	if err != nil {
+		return err
+	}
+	if err := updateHead(ctx, tx, old.Day, after, chunk, off); err != nil {
+		return err
+	}
+	// These only note the difference. What they write follows at the end of the transaction, in one order for all writers.
+	tx.trees.changed(before, after)
+	tx.sessionChanged(project, now.SessionID, event.ChangeEvent)
+	tx.fields.changed(before, after)
+	if !now.IsSession() { // which follows its events
+		tx.Outbox.add(project, now, now.SessionID)
+	}
+	// A correction turns models into chains and back, which the counts by type must show.
+	if now.Type != old.Type {
+		tx.Counts.add(project, old.Type, -1)
+		tx.Counts.add(project, now.Type, 1)
+	}
+	if err := followRewrite(ctx, tx, old.Day, before, after); err != nil {
+		return err
+	}
+	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
+	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
+		return err
+	}
+	if before.runID != "" && after.runID != before.runID {
+		if err := s.refreshRun(ctx, tx, project, now.SessionID); err != nil {
+			return err
 		}
 	}
+	// The row names another chunk by now, so that of the former one only others are counted. That is done while the session's row is
+	// held: of two transactions that take the last two events from a chunk, the second one sees that the first has done so.
+	if old.chunk != nil && chunk != old.chunk {
+		if err := s.dropUnused(ctx, tx, old); err != nil {
+			return err
+		}
+	}
+	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
+	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day &&
+		now.Name == old.Name && now.Source == old.Source
+	if now.IsSession() || same {
+		return nil
+	}
+	return s.recount(ctx, tx, project, now.SessionID)
+}
+
+// rewritePayload is step 2 of Rewrite. It returns the chunk that the event's payload is in now, nil if it has none, and the offset there.
+// before is the head of old.
+func rewritePayload(ctx context.Context, tx *Commit, old *Stored, before, after *head) (chunk *int64, off int, err error) {
+	now := after.ev
+	// A chunk belongs to a day (PostgreSQL finds it by that), so an event that moves to another day takes its payload along.
+	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
+		return old.chunk, old.off, nil
+	}
+	h, c := headOf(now, after.project)
+	if c == nil { // there is no payload, and the row names no chunk
+		return nil, 0, nil
+	}
+	if c.ID, err = tx.nextChunkID(ctx); err != nil {
+		return nil, 0, err
+	}
+	tx.Counts.Replaced(after.project, int64(len(c.Z)))
+	if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
+		return nil, 0, err
+	}
+	tx.unpacked(after.project, old.SessionID)
+	tx.storedPayload(after.project, now.Start)
+	return &c.ID, h.off, nil
+}
+
+// updateHead is step 3 of Rewrite: it writes a head over the row of its event, which is stored on a day.
+func updateHead(ctx context.Context, tx *Commit, day int32, after *head, chunk *int64, off int) error {
+	e := after.ev
 	var parent any
 	if after.parent != uuid.Nil {
 		parent = tx.ID(after.parent)
@@ -85,23 +136,23 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			target_id = $24,
 			version = version + 1
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
-		project,
-		old.Day,
-		tx.ID(now.ID),
+		after.project,
+		day,
+		tx.ID(e.ID),
 		after.day,
 		parent,
-		query.TypeCode(now.Type),
-		now.Name,
-		now.Source,
+		query.TypeCode(e.Type),
+		e.Name,
+		e.Source,
 		after.errorText(),
-		now.Start,
-		now.End,
-		now.Duration,
-		sqldb.Text(after.inHead(query.SpillMetadata, now.Metadata)),
-		sqldb.Text(after.inHead(query.SpillMetrics, now.Metrics)),
-		sqldb.Text(after.inHead(query.SpillFeedback, now.Feedback)),
-		sqldb.Text(after.inHead(query.SpillUserProperties, now.UserProperties)),
-		sqldb.Text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)),
+		e.Start,
+		e.End,
+		e.Duration,
+		sqldb.Text(after.inHead(query.SpillMetadata, e.Metadata)),
+		sqldb.Text(after.inHead(query.SpillMetrics, e.Metrics)),
+		sqldb.Text(after.inHead(query.SpillFeedback, e.Feedback)),
+		sqldb.Text(after.inHead(query.SpillUserProperties, e.UserProperties)),
+		sqldb.Text(after.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
 		sqldb.NullText(after.runID),
 		sqldb.NullText(after.userID),
 		after.spill,
@@ -110,73 +161,41 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 		sqldb.Blob(after.duplicateKey),
 		sqldb.NullText(after.target),
 	)
-	if err != nil {
-		return err
-	}
-	// These only note the difference. What they write follows at the end of the transaction, in one order for all writers.
-	tx.trees.changed(before, after)
-	tx.sessionChanged(project, now.SessionID, event.ChangeEvent)
-	tx.fields.changed(before, after)
-	if !now.IsSession() { // which follows its events
-		tx.Outbox.add(project, now, now.SessionID)
-	}
-	// A correction turns models into chains and back, which the counts by type must show.
-	if now.Type != old.Type {
-		tx.Counts.add(project, old.Type, -1)
-		tx.Counts.add(project, now.Type, 1)
-	}
-	// Added before it is removed, so that the id is found on one of the two days at any time.
+	return err
+}
+
+// followRewrite is step 5 of Rewrite: the filter of ids and the session's row follow an event that was stored on a day.
+func followRewrite(ctx context.Context, tx *Commit, day int32, before, after *head) error {
+	e, project := after.ev, after.project
 	if before.day != after.day {
-		if err := tx.addIDs(ctx, project, after.day, now.ID); err != nil {
+		// Added before it is removed, so that the id is found on one of the two days at any time.
+		if err := tx.addIDs(ctx, project, after.day, e.ID); err != nil {
 			return err
 		}
-		if err := tx.removeIDs(ctx, project, old.Day, now.ID); err != nil {
+		if err := tx.removeIDs(ctx, project, day, e.ID); err != nil {
 			return err
 		}
-	}
-	// The session's row names the day of its event, by which the event is found without a search.
-	if now.IsSession() && before.day != after.day {
-		if _, err := tx.Exec(ctx, `UPDATE session
-			SET event_day = $3
-			WHERE project_id = $1 AND session_id = $2`, project, tx.ID(now.ID), after.day); err != nil {
-			return err
+		// The session's row names the day of its event, by which the event is found without a search.
+		if e.IsSession() {
+			if _, err := tx.Exec(ctx, `UPDATE session
+				SET event_day = $3
+				WHERE project_id = $1 AND session_id = $2`, project, tx.ID(e.ID), after.day); err != nil {
+				return err
+			}
 		}
 	}
-	if after.runID != "" && before.runID == "" {
-		// The first run that an event names is the session's, unless the session event itself names one.
-		run := `coalesce(run_id, $3)`
-		if now.IsSession() {
-			run = `$3`
-		}
-		if _, err := tx.Exec(ctx, `UPDATE session
-			SET run_id = `+run+`
-			WHERE project_id = $1 AND session_id = $2`, project, tx.ID(now.SessionID), after.runID); err != nil {
-			return err
-		}
-	}
-	// Also with a difference of nothing: the statement locks the session's row, and widens its times.
-	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
-		return err
-	}
-	if before.runID != "" && after.runID != before.runID {
-		if err := s.refreshRun(ctx, tx, project, now.SessionID); err != nil {
-			return err
-		}
-	}
-	// The row names another chunk by now, so that of the former one only others are counted. That is done while the session's row is
-	// held: of two transactions that take the last two events from a chunk, the second one sees that the first has done so.
-	if old.chunk != nil && chunk != old.chunk {
-		if err := s.dropUnused(ctx, tx, old); err != nil {
-			return err
-		}
-	}
-	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
-	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day &&
-		now.Name == old.Name && now.Source == old.Source
-	if now.IsSession() || same {
+	if after.runID == "" || before.runID != "" {
 		return nil
 	}
-	return s.recount(ctx, tx, project, now.SessionID)
+	// The first run that an event names is the session's, unless the session event itself names one.
+	run := `coalesce(run_id, $3)`
+	if e.IsSession() {
+		run = `$3`
+	}
+	_, err := tx.Exec(ctx, `UPDATE session
+		SET run_id = `+run+`
+		WHERE project_id = $1 AND session_id = $2`, project, tx.ID(e.SessionID), after.runID)
+	return err
 }
 
 // samePayload reports whether the record of a would be that of b: the same fields stand in the payload, and have the same
