@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/spangrove/spangrove/pkg/client"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -56,122 +57,99 @@ func (a *app) project(ctx context.Context, nameOrID string) (string, error) {
 	return nameOrID, nil
 }
 
-func (a *app) projectUpdate(fields []bodyField) *cobra.Command {
+// projectShow returns a verb that shows what the path below a project has.
+func (a *app) projectShow(use, short, example, below string) *cobra.Command {
+	return command(use, short, example, func(ctx context.Context, args []string) error {
+		id, err := a.project(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		answer, err := a.call(ctx, get(path("projects", id, below)))
+		if err != nil {
+			return err
+		}
+		return a.one(answer)
+	})
+}
+
+// projectSend returns a verb that sends fields to a project. done is what to say of the project then; if it is empty, the answer is shown.
+func (a *app) projectSend(use, short, example string, request func(id string, body json.RawMessage) client.Request, done string,
+	fields []bodyField) *cobra.Command {
 	var b *requestBody
-	cmd := command("update PROJECT", "Change a project, which is named or given by its id", `
-		spangrove projects update support --name helpdesk
-		spangrove projects update support --description 'The assistant of the helpdesk'`,
-		func(ctx context.Context, args []string) error {
-			text, err := b.build()
-			if err != nil {
-				return err
-			}
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, put("/v1/projects", with(text, "project_id", id)))
-			if err != nil {
-				return err
-			}
-			return a.changed(answer, "updated %s", clean(args[0]))
-		})
+	cmd := command(use, short, example, func(ctx context.Context, args []string) error {
+		text, err := b.build()
+		if err != nil {
+			return err
+		}
+		id, err := a.project(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		answer, err := a.call(ctx, request(id, text))
+		if err != nil {
+			return err
+		}
+		if done == "" {
+			return a.one(answer)
+		}
+		return a.changed(answer, done, clean(args[0]))
+	})
 	b = bodyOf(cmd, fields...)
 	return cmd
 }
 
+func (a *app) projectUpdate(fields []bodyField) *cobra.Command {
+	return a.projectSend("update PROJECT", "Change a project, which is named or given by its id", `
+		spangrove projects update support --name helpdesk
+		spangrove projects update support --description 'The assistant of the helpdesk'`,
+		func(id string, body json.RawMessage) client.Request {
+			return put("/v1/projects", with(body, "project_id", id))
+		},
+		"updated %s", fields)
+}
+
 func (a *app) projectLimits() *cobra.Command {
-	return command("limits PROJECT", "Show what a project may use, by its own limits and by the server's defaults", `
+	return a.projectShow("limits PROJECT", "Show what a project may use, by its own limits and by the server's defaults", `
 		spangrove projects limits support
-		spangrove projects limits support --output json`,
-		func(ctx context.Context, args []string) error {
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, get(path("projects", id, "limits")))
-			if err != nil {
-				return err
-			}
-			return a.one(answer)
-		})
+		spangrove projects limits support --output json`, "limits")
 }
 
 func (a *app) projectSetLimits() *cobra.Command {
-	var b *requestBody
-	cmd := command("set-limits PROJECT", "Set limits of a project", `
+	cmd := a.projectSend("set-limits PROJECT", "Set limits of a project", `
 		spangrove projects set-limits support --requests 50 --stored-bytes 5000000000
 		spangrove projects set-limits support --requests default`,
-		func(ctx context.Context, args []string) error {
-			text, err := b.build()
-			if err != nil {
-				return err
-			}
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, put(path("projects", id, "limits"), text))
-			if err != nil {
-				return err
-			}
-			return a.changed(answer, "set limits of %s", clean(args[0]))
+		func(id string, body json.RawMessage) client.Request { return put(path("projects", id, "limits"), body) },
+		"set limits of %s", []bodyField{
+			bound("requests", "requests_per_second", "requests a second, of all its keys together"),
+			bound("request-burst", "request_burst", "how many may come at once; 0: as many as a second brings"),
+			bound("key-requests", "key_requests_per_second", "requests a second, of each key"),
+			bound("key-request-burst", "key_request_burst", "how many of a key may come at once; 0: as many as a second brings"),
+			bound("bytes", "bytes_per_second", "bytes of request bodies a second, after decompression"),
+			bound("byte-burst", "byte_burst", "how many may come at once; 0: as many as a second brings"),
+			bound("stored-bytes", "stored_bytes", "bytes that may be stored"),
+			bound("evaluation-slots", "evaluation_slots", "evaluations that may run at once"),
+			bound("judge-usd", "judge_usd_per_day", "US dollars that its judges may cost a UTC day"),
 		})
 	cmd.Long = "What is left out stays as it is. 0 lifts a bound, \"default\" gives it back to the server."
-	b = bodyOf(cmd,
-		bound("requests", "requests_per_second", "requests a second, of all its keys together"),
-		bound("request-burst", "request_burst", "how many may come at once; 0: as many as a second brings"),
-		bound("key-requests", "key_requests_per_second", "requests a second, of each key"),
-		bound("key-request-burst", "key_request_burst", "how many of a key may come at once; 0: as many as a second brings"),
-		bound("bytes", "bytes_per_second", "bytes of request bodies a second, after decompression"),
-		bound("byte-burst", "byte_burst", "how many may come at once; 0: as many as a second brings"),
-		bound("stored-bytes", "stored_bytes", "bytes that may be stored"),
-		bound("evaluation-slots", "evaluation_slots", "evaluations that may run at once"),
-		bound("judge-usd", "judge_usd_per_day", "US dollars that its judges may cost a UTC day"),
-	)
 	return cmd
 }
 
 func (a *app) projectRetention() *cobra.Command {
-	return command("retention PROJECT", "Show for how long a project's events are kept, by its own rule and by the server's default", `
+	return a.projectShow("retention PROJECT", "Show for how long a project's events are kept, by its own rule and by the server's default", `
 		spangrove projects retention support
-		spangrove projects retention support --output json`,
-		func(ctx context.Context, args []string) error {
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, get(path("projects", id, "retention")))
-			if err != nil {
-				return err
-			}
-			return a.one(answer)
-		})
+		spangrove projects retention support --output json`, "retention")
 }
 
 func (a *app) projectSetRetention() *cobra.Command {
-	var b *requestBody
-	cmd := command("set-retention PROJECT", "Set for how long a project's events are kept", `
+	cmd := a.projectSend("set-retention PROJECT", "Set for how long a project's events are kept", `
 		spangrove projects set-retention support --event-days 90 --payload-days 30
 		spangrove projects set-retention support --payload-days default`,
-		func(ctx context.Context, args []string) error {
-			text, err := b.build()
-			if err != nil {
-				return err
-			}
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, put(path("projects", id, "retention"), text))
-			if err != nil {
-				return err
-			}
-			return a.changed(answer, "set the retention of %s", clean(args[0]))
-		})
+		func(id string, body json.RawMessage) client.Request {
+			return put(path("projects", id, "retention"), body)
+		},
+		"set the retention of %s", retentionFields())
 	cmd.Long = "What is left out stays as it is. 0 keeps for good, \"default\" gives it back to the server. What the rule does not keep is " +
 		"removed in the background, and cannot be brought back."
-	b = bodyOf(cmd, retentionFields()...)
 	return cmd
 }
 
@@ -185,27 +163,14 @@ func retentionFields() []bodyField {
 }
 
 func (a *app) projectPreviewRetention() *cobra.Command {
-	var b *requestBody
-	cmd := command("preview-retention PROJECT", "Count what a rule of retention would remove", `
+	cmd := a.projectSend("preview-retention PROJECT", "Count what a rule of retention would remove", `
 		spangrove projects preview-retention support --event-days 90
 		spangrove projects preview-retention support --bytes 5000000000 --payload-first true --output json`,
-		func(ctx context.Context, args []string) error {
-			text, err := b.build()
-			if err != nil {
-				return err
-			}
-			id, err := a.project(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			answer, err := a.call(ctx, post(path("projects", id, "retention", "preview"), text))
-			if err != nil {
-				return err
-			}
-			return a.one(answer)
-		})
+		func(id string, body json.RawMessage) client.Request {
+			return post(path("projects", id, "retention", "preview"), body)
+		},
+		"", retentionFields())
 	cmd.Long = "The rule is the one that set-retention would make of the same flags. Nothing is set, and nothing removed."
-	b = bodyOf(cmd, retentionFields()...)
 	return cmd
 }
 
