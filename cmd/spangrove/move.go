@@ -13,10 +13,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
+// moveFlags are the flags of move.
+type moveFlags struct {
+	place                         storePlace
+	to                            string
+	dryRun, stay, abandon, asJSON bool
+}
+
 func newMove() *cobra.Command {
-	var place storePlace
-	var to string
-	var dryRun, stay, abandon, asJSON bool
+	var o moveFlags
 	c := &cobra.Command{
 		Use:   "move --to PLACE",
 		Short: "Move a store into another database, beside a server that goes on writing",
@@ -46,66 +51,80 @@ Examples:
   spangrove move --abandon`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			dsn, data, err := place.find()
+			dsn, data, err := o.place.find()
 			switch {
 			case err != nil:
 				return usageError("%s", err)
-			case abandon:
-				_, err = storeCommand(cmd, asJSON, func(ctx context.Context, _ diagnosis.Progress) (map[string]bool, error) {
-					end, of := store.AbandonMoveSQLite, data
-					if dsn != "" {
-						end, of = store.AbandonMovePostgres, dsn
-					}
-					abandoned, err := end(ctx, of)
-					return map[string]bool{"abandoned": abandoned}, err
-				}, func(w io.Writer, result map[string]bool) error {
-					text := "the move is ended, and servers can write here; empty the other database before another move to it"
-					if !result["abandoned"] {
-						text = "there is no move of this store, and servers can write here"
-					}
-					_, err := fmt.Fprintln(w, text)
-					return err
-				})
-				return err
-			case to == "":
+			case o.abandon:
+				return o.abandonMove(cmd, dsn, data)
+			case o.to == "":
 				return usageError("--to: name a PostgreSQL database or a data directory")
-			case dsn == "" && !isDSN(to):
+			case dsn == "" && !isDSN(o.to):
 				return usageError("--to: from a data directory a store moves to PostgreSQL; another data directory is made by backup and restore")
-			case dryRun:
-				_, err = storeCommand(cmd, asJSON, func(ctx context.Context, _ diagnosis.Progress) (*store.MovePlan, error) {
-					shown := "PostgreSQL"
-					if !isDSN(to) {
-						shown = "SQLite in " + to
-					}
-					if dsn != "" {
-						return store.ForeseeMovePostgres(ctx, dsn, shown)
-					}
-					return store.ForeseeMoveSQLite(ctx, data, shown)
-				}, printMovePlan)
-				return err
+			case o.dryRun:
+				return o.plan(cmd, dsn, data)
 			}
-			_, err = storeCommand(cmd, asJSON, func(ctx context.Context, progress diagnosis.Progress) (*store.MoveReport, error) {
-				o := store.MoveOptions{Stay: stay, Progress: progress}
-				switch {
-				case dsn == "":
-					return store.MoveSQLite(ctx, data, to, o)
-				case isDSN(to):
-					return store.MovePostgres(ctx, dsn, to, o)
-				}
-				return store.MovePostgresToSQLite(ctx, dsn, to, o)
-			}, printMove)
-			return err
+			return o.move(cmd, dsn, data)
 		},
 	}
 	f := c.Flags()
-	place.flags(c)
-	f.StringVar(&to, "to", "", "where the store moves: a connection string of PostgreSQL, or a data directory")
-	f.BoolVar(&dryRun, "dry-run", false, "only tell how much there is and about how long it takes")
-	f.BoolVar(&stay, "stay", false, "end when both stores are compared, before the old one refuses changes")
-	f.BoolVar(&abandon, "abandon", false, "end a move, and let servers write to the old store again")
-	f.BoolVar(&asJSON, "json", false, "print the report as JSON, with all tables, projects and days")
+	o.place.flags(c)
+	f.StringVar(&o.to, "to", "", "where the store moves: a connection string of PostgreSQL, or a data directory")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only tell how much there is and about how long it takes")
+	f.BoolVar(&o.stay, "stay", false, "end when both stores are compared, before the old one refuses changes")
+	f.BoolVar(&o.abandon, "abandon", false, "end a move, and let servers write to the old store again")
+	f.BoolVar(&o.asJSON, "json", false, "print the report as JSON, with all tables, projects and days")
 	c.MarkFlagsMutuallyExclusive("dry-run", "stay", "abandon")
 	return c
+}
+
+// abandonMove ends a move of the store in a database, or in a data directory if dsn is empty.
+func (o *moveFlags) abandonMove(cmd *cobra.Command, dsn, data string) error {
+	_, err := storeCommand(cmd, o.asJSON, func(ctx context.Context, _ diagnosis.Progress) (map[string]bool, error) {
+		end, of := store.AbandonMoveSQLite, data
+		if dsn != "" {
+			end, of = store.AbandonMovePostgres, dsn
+		}
+		abandoned, err := end(ctx, of)
+		return map[string]bool{"abandoned": abandoned}, err
+	}, func(w io.Writer, result map[string]bool) error {
+		text := "the move is ended, and servers can write here; empty the other database before another move to it"
+		if !result["abandoned"] {
+			text = "there is no move of this store, and servers can write here"
+		}
+		_, err := fmt.Fprintln(w, text)
+		return err
+	})
+	return err
+}
+
+// plan tells how much a move has to copy.
+func (o *moveFlags) plan(cmd *cobra.Command, dsn, data string) error {
+	to := "PostgreSQL" // a connection string may have a password
+	if !isDSN(o.to) {
+		to = "SQLite in " + o.to
+	}
+	_, err := storeCommand(cmd, o.asJSON, func(ctx context.Context, _ diagnosis.Progress) (*store.MovePlan, error) {
+		if dsn != "" {
+			return store.ForeseeMovePostgres(ctx, dsn, to)
+		}
+		return store.ForeseeMoveSQLite(ctx, data, to)
+	}, printMovePlan)
+	return err
+}
+
+func (o *moveFlags) move(cmd *cobra.Command, dsn, data string) error {
+	_, err := storeCommand(cmd, o.asJSON, func(ctx context.Context, progress diagnosis.Progress) (*store.MoveReport, error) {
+		options := store.MoveOptions{Stay: o.stay, Progress: progress}
+		switch {
+		case dsn == "":
+			return store.MoveSQLite(ctx, data, o.to, options)
+		case isDSN(o.to):
+			return store.MovePostgres(ctx, dsn, o.to, options)
+		}
+		return store.MovePostgresToSQLite(ctx, dsn, o.to, options)
+	}, printMove)
+	return err
 }
 
 // isDSN reports whether a place is a connection string, in either of the forms that PostgreSQL knows.
