@@ -18,7 +18,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.uber.org/zap"
 	"modernc.org/libc"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -391,122 +390,6 @@ func (d *SQLite) Write(ctx context.Context, f func(Tx) error) (err error) {
 	}
 	return nil
 }
-
-// checkpoints copies the log's pages back to the database in the background, and cuts the
-// log's file when nothing is written for a while.
-//
-//   - Quiet for checkpointIdle: all is copied back and the file is cut, so that a server at rest has no log.
-//   - From walCheckpointBytes on, and if the log has grown since the last look: pages are copied back.
-//   - From walRestartPages on: the writer is asked to let the log begin anew after its next commit, which only the one who
-//     writes can do without keeping others waiting.
-func (d *SQLite) checkpoints() {
-	defer d.done.Done()
-	tick := time.NewTicker(checkpointEvery)
-	defer tick.Stop()
-	var last int64
-	quiet := time.Now()
-	for {
-		select {
-		case <-d.stop:
-			return
-		case <-tick.C:
-		}
-		info, err := os.Stat(d.wal)
-		if err != nil || info.Size() == 0 {
-			continue
-		}
-		if d.dirty.Swap(false) {
-			quiet = time.Now()
-		} else if time.Since(quiet) > checkpointIdle {
-			d.checkpointFailed(d.cut())
-			continue
-		}
-		if info.Size() < walCheckpointBytes || info.Size() == last {
-			last = info.Size()
-			if info.Size() < walRestartBytes {
-				continue
-			}
-		}
-		last = info.Size()
-		pages, _, err := d.copyBack()
-		d.checkpointFailed(err)
-		if pages > walRestartPages { // not by the file's size, which stays when the log begins anew
-			d.restart.Store(true)
-		}
-	}
-}
-
-// checkpointFailed logs why pages could not be copied back, if so. That the disk is full is said by the store, once: the
-// next commit meets it, too.
-func (d *SQLite) checkpointFailed(err error) {
-	if err != nil && !d.Full(err) {
-		d.log.Warn("checkpoint", zap.Error(err))
-	}
-}
-
-// copyBack copies what it can of the log's pages back, without keeping anybody waiting. It returns how
-// many the log has since it began anew, and how many of them are copied by now.
-func (d *SQLite) copyBack() (pages, copied int, err error) {
-	var busy int
-	err = d.check.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
-	return pages, copied, err
-}
-
-// cut copies all of the log back and cuts its file. Only the cut itself, when nothing is left to
-// copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off until the next tick.
-func (d *SQLite) cut() error {
-	pages, copied, err := d.copyBack()
-	if err == nil && copied >= pages {
-		_, err = d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	return err
-}
-
-// sqliteCode returns SQLite's primary code of an error, SQLITE_OK for an error that is not SQLite's.
-func sqliteCode(err error) int {
-	var se *sqlite.Error
-	if errors.As(err, &se) {
-		return se.Code() & 0xff // without the extension
-	}
-	return sqlite3.SQLITE_OK
-}
-
-// Retryable reports whether somebody else had the lock for longer than busyMillis, such as a program that copies the database.
-func (d *SQLite) Retryable(err error) bool { return isBusy(err) }
-
-func isBusy(err error) bool {
-	code := sqliteCode(err)
-	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
-}
-
-func (d *SQLite) Interrupted(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_INTERRUPT }
-
-// Unavailable reports whether the disk is full or fails, the file cannot be opened or written, or the store is closed: what an
-// operator can mend, and clients may wait for.
-func (d *SQLite) Unavailable(err error) bool {
-	switch sqliteCode(err) {
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM,
-		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOTADB:
-		return true
-	}
-	return isMoved(err) || strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
-}
-
-// Full reports whether the file system had no space. SQLite says so itself of most writes. Of others, such as those to the index of
-// the log, it knows only that they failed: then the file system is asked.
-func (d *SQLite) Full(err error) bool {
-	switch sqliteCode(err) {
-	case sqlite3.SQLITE_FULL:
-		return true
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
-		free, _, known, _ := d.Disk(context.Background())
-		return known && free < fullBytes
-	}
-	return false
-}
-
-// fullBytes is how much must be free for a failed write not to be taken for one that found no space.
-const fullBytes = 256 << 10
 
 // Close ends the checkpoints and closes the connections, of a database that was opened in part those that there are. It gives
 // the data directory free last, so that no other process opens a database of which connections are still open here.
