@@ -40,9 +40,10 @@
 //		if err != nil { … }
 //	}
 //
-// Events.All goes on from the start time it has come to, so that events that come in meanwhile
-// neither move nor hide others. All other lists are walked oldest first, so what is added
-// meanwhile comes at the end; what is deleted meanwhile moves those behind it, of which a walk can
+// Events, spans, sessions and evaluations are walked by cursor: each page begins after the last item of
+// the page before, so that what is added or deleted meanwhile neither moves nor hides others. All other
+// lists are walked by page number, in the order of their List. Most are oldest first, so that what is
+// added meanwhile comes at the end; what is deleted meanwhile shifts those after it, of which a walk can
 // then miss some.
 //
 // # JSON
