@@ -93,24 +93,23 @@ func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) []logPa
 	return parts
 }
 
-// storeLogs stores what one project gets: notes of the events of spans, and events of the steps that agents
-// tell by records alone. A record that cannot be a note is counted and left
-// out; if none can, that is the error.
+// storeLogs stores what one project gets: log parts, which add to the events of spans, and events, of the steps that agents report by
+// log records alone. A record that can be neither is counted and left out; if none can be anything, that is the error.
 func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) outcome {
 	if p.err != nil {
 		return outcome{err: p.err, refused: p.logs.LogRecordCount()}
 	}
-	notes, rejected, dropped := e.logMapper(p.logs)
+	parts, rejected, dropped := e.logMapper(p.logs)
 	batch := e.stepMapper(p.logs)
 	reserveSource(&batch)
-	batch.LogParts = notes
+	batch.LogParts = parts
 	var err error
-	if len(notes) > 0 || len(batch.Events) > 0 {
+	if len(parts) > 0 || len(batch.Events) > 0 {
 		began := time.Now()
 		err = e.store.Put(ctx, p.project, batch)
-		e.metrics.putNotes(ctx, time.Since(began), len(notes)+len(batch.Events), err)
+		e.metrics.putLogs(ctx, time.Since(began), len(parts)+len(batch.Events), err)
 		if err != nil {
-			err = fmt.Errorf("store %d notes and %d events of log records: %w", len(notes), len(batch.Events), err)
+			err = fmt.Errorf("store %d log parts and %d events of log records: %w", len(parts), len(batch.Events), err)
 			return outcome{err: err, refused: p.logs.LogRecordCount() - dropped}
 		}
 	} else if len(rejected) > 0 {

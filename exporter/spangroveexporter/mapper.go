@@ -12,9 +12,8 @@ import (
 // mapper turns foreign spans into events, and names those that cannot be events.
 type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 
-// logMapper turns log records into notes about events, names those that cannot be any, and
-// counts those that are of no interest.
-type logMapper func(plog.Logs) (notes []event.LogPart, rejected []otlpmap.Rejection, dropped int)
+// logMapper turns log records into log parts, names those that cannot be any, and counts those that are of no interest.
+type logMapper func(plog.Logs) (parts []event.LogPart, rejected []otlpmap.Rejection, dropped int)
 
 // stepMapper turns the log records that are steps of an agent into events.
 type stepMapper func(plog.Logs) event.Batch

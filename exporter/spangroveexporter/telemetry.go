@@ -67,11 +67,11 @@ func (t *telemetry) reject(ctx context.Context, reason string) {
 	t.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
 }
 
-// putNotes records one write of notes to the store.
-func (t *telemetry) putNotes(ctx context.Context, took time.Duration, notes int, err error) {
+// putLogs records one write of log parts, and of events of log records, to the store.
+func (t *telemetry) putLogs(ctx context.Context, took time.Duration, stored int, err error) {
 	t.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("outcome", reasonOf(err))))
 	if err == nil {
-		t.storedLogs.Add(ctx, int64(notes))
+		t.storedLogs.Add(ctx, int64(stored))
 	}
 }
 
@@ -80,7 +80,7 @@ func (t *telemetry) refuseLogs(ctx context.Context, records int, err error) {
 	t.rejectedLogs.Add(ctx, int64(records), metric.WithAttributes(attribute.String("reason", reasonOf(err))))
 }
 
-// rejectLog counts one log record that cannot be a note.
+// rejectLog counts one log record that cannot be a log part.
 func (t *telemetry) rejectLog(ctx context.Context, reason string) {
 	t.rejectedLogs.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
 }

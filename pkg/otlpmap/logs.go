@@ -17,7 +17,7 @@ import (
 // their spans. A record may become several parts. A record about AI without a trace or span id is rejected by itself.
 // Records that hold nothing about AI are dropped and counted, unless they have a span and Options.PlainLogs
 // keeps them. Records that are events of their own are left to Steps.
-func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection, dropped int) {
+func (m *Mapper) Logs(ld plog.Logs) (parts []event.LogPart, rejected []Rejection, dropped int) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()

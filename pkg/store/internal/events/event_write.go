@@ -269,7 +269,7 @@ func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, 
 		return fmt.Errorf("write events: %w", err)
 	}
 	if err := addHeadIDs(ctx, tx, rows); err != nil {
-		return fmt.Errorf("note where events are: %w", err)
+		return fmt.Errorf("add ids to their filters: %w", err)
 	}
 	w.fresh = append(w.fresh, rows...)
 	return nil

@@ -118,7 +118,7 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 	// for each would double their number.
 	spans, err := s.lateSpans(ctx, project, b)
 	if err != nil {
-		return sqldb.WrapError(s.db, err, "read notes")
+		return sqldb.WrapError(s.db, err, "read log parts")
 	}
 	responses, err := s.lateResponses(ctx, project, b)
 	if err != nil {

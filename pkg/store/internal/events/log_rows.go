@@ -34,7 +34,7 @@ type logRow struct {
 
 // logRows makes rows of the log parts of one request, in the order of their keys, so that all
 // writers take locks in one order. The hash of a row's content is part of its key: the same request a second time inserts nothing.
-func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
+func (s *Store) logRows(project int64, parts []event.LogPart) []*logRow {
 	type key struct {
 		span     uuid.UUID
 		response string
@@ -43,8 +43,8 @@ func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 	raw := map[*logRow][]byte{}
 	var rows []*logRow
 	created := s.options.Now().UnixMilli()
-	for i := range notes {
-		n := &notes[i]
+	for i := range parts {
+		n := &parts[i]
 		k := key{n.SpanID, indexed(n.ResponseID)} // of one that is too long, the part stays with its span
 		r := byKey[k]
 		if r == nil {

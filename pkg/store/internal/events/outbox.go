@@ -58,7 +58,7 @@ func (a *outbox) write(ctx context.Context, tx *Commit) error {
 		for ids := range slices.Chunk(a.ids[project], outboxGroup*32) {
 			if _, err := tx.Exec(ctx, `INSERT INTO outbox(project_id, created_ms, due_ms, ids)
 				VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
-				return fmt.Errorf("note events for evaluation: %w", err)
+				return fmt.Errorf("write the outbox: %w", err)
 			}
 		}
 	}
