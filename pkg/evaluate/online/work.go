@@ -26,7 +26,7 @@ const (
 	maxBackoff = time.Hour
 	// readPause is the pause after an event could not be read because its project reads too much at once.
 	readPause = 2 * time.Second
-	// runningPause is after how long it is looked at again whether an event has ended.
+	// runningPause is how long an event that has not ended waits before it is looked at again.
 	runningPause = time.Minute
 	// storeTimeout bounds how long storing the outcomes of a batch may take, also when the runner stops.
 	// A claim outlasts the engine's time limit by as much.
@@ -208,9 +208,9 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 	return b, nil
 }
 
-// load reads event i of a set, and returns the JSON that an engine gets for it; for a session with all that is below it. Where wait is
-// more than 0, it is to be scored after that, since it is not as it will be: new events have waited for their end before they are in
-// the queue, and those of a backfill do so here.
+// load reads event i of a set, and returns the JSON that an engine gets for it; that of a session has all events below it. If wait is more than
+// 0, the event is not complete yet and is to be looked at again after that time. Only events of a backfill wait here: new ones have waited
+// before they entered the queue.
 func (s *groupWork) load(ctx context.Context, set *event.Set, i int) (text json.RawMessage, wait time.Duration, err error) {
 	e, err := set.Load(ctx, i)
 	if err != nil {
@@ -236,13 +236,13 @@ func (s *groupWork) load(ctx context.Context, set *event.Set, i int) (text json.
 	return text, 0, err
 }
 
-// untilEnd returns how long an event that has not ended is waited for before it is looked at again; 0 if it began longer ago than
-// it is waited for.
+// untilEnd returns how long to wait before looking again whether an event has ended; 0 if it began longer ago than Options.Unfinished, and is
+// waited for no longer.
 func (r *Runner) untilEnd(e *event.Event) time.Duration {
 	return min(r.within(e.Start, r.options.Unfinished), runningPause)
 }
 
-// untilIdle returns how long a session is waited for, of whose events the last one was a short while ago, or has not ended.
+// untilIdle returns how long to wait for more events of a session, whose last one may be recent or unfinished.
 func (r *Runner) untilIdle(list []event.Event) (wait time.Duration) {
 	for i := range list {
 		e := &list[i]
@@ -254,8 +254,8 @@ func (r *Runner) untilIdle(list []event.Event) (wait time.Duration) {
 	return wait
 }
 
-// within returns how much is left of a span of time from at on, which is Unix milliseconds; 0 if it is over, or begins more than its length
-// from now on: a sender's clock may be ahead.
+// within returns how much is left of a span of time that begins at a Unix time in milliseconds. It is 0 if the span is over, and if it begins
+// further ahead than it is long: a sender's clock may be ahead.
 func (r *Runner) within(at float64, span time.Duration) time.Duration {
 	left := at + float64(span.Milliseconds()) - float64(r.options.Now().UnixMilli())
 	if left <= 0 || left > 2*float64(span.Milliseconds()) {

@@ -82,8 +82,7 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 	return rows
 }
 
-// requestEvaluations is insertRequests in a transaction of its own. n counts what was made, also if the transaction had to run more than
-// once: each run sets it anew.
+// requestEvaluations is insertRequests in a transaction of its own. Each run of the transaction sets n, so that a retry counts nothing twice.
 func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, now time.Time) (n int64, err error) {
 	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
 		n, err = s.insertRequests(ctx, tx, project, requests, now)
@@ -92,9 +91,8 @@ func (s *Store) requestEvaluations(ctx context.Context, project int64, requests 
 	return n, sqldb.WrapError(s.db, err, "request evaluations")
 }
 
-// insertRequests makes the evaluations that new events ask for, those left out that there are already. Those that a backfill has asked for
-// and that still wait are the new events' from now on: they are worked on while the backfill is paused, and stay if it is cancelled. n counts
-// both.
+// insertRequests inserts the evaluations that new events ask for, if they are not there yet. One that still waits for a backfill no longer
+// belongs to the backfill: it runs also while that is paused, and stays if that is cancelled. n counts both.
 func (s *Store) insertRequests(ctx context.Context, tx *events.Commit, project int64, requests []evaluation.Request, now time.Time) (
 	n int64, err error) {
 	n, err = events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, "", now))
@@ -472,8 +470,8 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	return list, more, sqldb.WrapError(s.db, err, "find evaluations")
 }
 
-// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those of a metric that is gone are left, and
-// those of one that runs no longer, unless a backfill asked for them: nobody would take them up.
+// RetryEvaluations puts failed and dead evaluations that match back into the queue, and counts them. It leaves out those of deleted metrics, and
+// of metrics that no longer run over new events unless a backfill asked for them: nobody would claim them.
 //
 // Their attempts count from 0 again, as many as the first time. The failure is emptied and the explanation of it stays
 // until the next outcome. The slices are found by a state that the change ends, so none is found twice; the arguments

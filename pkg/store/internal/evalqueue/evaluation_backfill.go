@@ -208,8 +208,8 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 	return err
 }
 
-// takeFromBackfills makes evaluations that wait for backfills those of new events, which have asked for them as well, and counts them. The
-// backfills have skipped them. Each is held before its evaluations, as everywhere.
+// takeFromBackfills takes the requested evaluations that wait for backfills away from these, and counts them. The backfills count them as
+// skipped. Each backfill's row is locked before those of its evaluations, as everywhere.
 func (s *Store) takeFromBackfills(ctx context.Context, tx *events.Commit, project int64, requests []evaluation.Request, now time.Time) (
 	taken int64, err error) {
 	asked := map[string][]evaluation.Request{}

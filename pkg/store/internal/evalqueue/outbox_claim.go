@@ -110,8 +110,7 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 // Due of each is when that ends, and names the claim: EnqueueEvaluations deletes a row only if it still has that time, and
 // leaves one whose event was put off again meanwhile.
 //
-// None is due before all that its project had in the outbox at its time has been looked at: more may have come for a session, or the end of an
-// event, and nobody has noticed because there is much to do.
+// An event is not due while its project's outbox has rows from before its time: they may bring more events of its session, or its end.
 //
 // It looks before it claims. Callers ask again and again, and a server that has nothing to do shall not commit for that.
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
@@ -240,8 +239,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	return n, sqldb.WrapError(s.db, err, "enqueue evaluations")
 }
 
-// sliceOf returns how many of the requests, of which there are more than enqueueSlice, are the next transaction: about enqueueSlice, and all
-// that follow one another for the same event.
+// sliceOf returns how many of more than enqueueSlice requests go into the next transaction: enqueueSlice, and those after it for the same event.
 func sliceOf(requests []evaluation.Request) int {
 	end := enqueueSlice
 	for end < len(requests) && requests[end].EventID == requests[end-1].EventID {

@@ -35,13 +35,12 @@ type sessionDelta struct {
 	sessionHead *head // the session event itself, if it is new in this transaction
 	// hint is what the request said of the session that brought the event which leads it (leads). The rest is for the
 	// session event of an implicit session.
-	hint   *event.SessionHint
-	lead   *head           // its first root, or else its first event: source and resource are the session's
-	user   json.RawMessage // user_id of the first of its events that has one
-	userMS *float64        // that event's start
-	// The session event of an implicit session that is over since its events are this one's now, and whether an update has set its user.
-	former    *Stored
-	userGiven bool
+	hint      *event.SessionHint
+	lead      *head           // its first root, or else its first event: source and resource are the session's
+	user      json.RawMessage // user_id of the first of its events that has one
+	userMS    *float64        // that event's start
+	former    *Stored         // event of the implicit session that these events came from, which ends with that; nil: there is none
+	userGiven bool            // an update has set the user of former
 
 	// state is set by upsertSessions: the row after the change.
 	state sessionState

@@ -119,7 +119,7 @@ func sessionTimes(implicit int, own *Stored, first, last *float64) (from, to flo
 	}
 }
 
-// recountLeft is recount for a session that events have left; inRun says whether one of them named a run.
+// recountLeft is recount after events have left a session. inRun is set if one of them named a run.
 func (s *Store) recountLeft(ctx context.Context, tx *Commit, project int64, session uuid.UUID, inRun bool) error {
 	if err := s.recount(ctx, tx, project, session); err != nil || !inRun {
 		return err
@@ -127,8 +127,8 @@ func (s *Store) recountLeft(ctx context.Context, tx *Commit, project int64, sess
 	return s.refreshRun(ctx, tx, project, session)
 }
 
-// refreshRun finds the run of a session again, after an event that named one names it no more or went: the one that the session event names,
-// or else that of the earliest event that names one. The session's row is held by then, so that nobody else changes it meanwhile.
+// refreshRun finds a session's run again after an event that named one has changed or gone: the run that the session event names, or else the
+// one of the earliest event that names any. The caller has locked the session's row.
 func (s *Store) refreshRun(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
 	var run *string
 	key := []any{project, tx.ID(session)}

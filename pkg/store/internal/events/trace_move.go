@@ -142,8 +142,8 @@ func (w *writing) finishMove(ctx context.Context, tx *Commit, d *sessionDelta) e
 	return w.s.handOver(ctx, tx, d)
 }
 
-// handOver gives a session what updates and evaluators have put into the session event of the one that its events came from, and that is over:
-// what its own session event does not say itself.
+// handOver copies to a session's event what updates and evaluators have added to that of the former session, of which nothing is left. What the
+// session's own event says goes first.
 func (s *Store) handOver(ctx context.Context, tx *Commit, d *sessionDelta) error {
 	if d.former == nil {
 		return nil

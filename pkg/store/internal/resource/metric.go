@@ -33,12 +33,12 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 	return m.ID, err
 }
 
-// EnableMetric is CreateMetric for a metric whose name no other metric of the project may have: the two would write their scores over
-// each other, and cost twice. If there is one with the same definition, its id is the answer, and inserted is false; one with
-// another definition is fault.Conflict.
+// EnableMetric is CreateMetric for a metric whose name no other metric of the project may have: the two would overwrite each other's
+// scores, and cost twice. If there is one with the same definition, its id is returned, and inserted is false. One with another definition is
+// fault.Conflict.
 //
-// Metrics may be many and large: they are read before the transaction, and in it only those that were made meanwhile. Who enables
-// metrics waits there for one another.
+// Metrics may be many and large, so they are read before the transaction, which reads only those that were made meanwhile. Calls that enable
+// metrics take turns in it.
 func (s *Store) EnableMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, inserted bool, err error) {
 	m := s.newMetric(def)
 	var before namesake
@@ -88,12 +88,13 @@ func (s *Store) EnableMetric(ctx context.Context, projectID int64, def metric.De
 	return id, inserted, err
 }
 
-// namesake is a metric of the name of another; of several the first that is the same, or else the first.
+// namesake is a metric with the name of another one: the first that also has the same definition, or else the first.
 type namesake struct {
 	id   string // empty: there is none
 	same bool   // it has the same definition
 }
 
+// look takes other as the namesake of m if it is one, and a better one than before.
 func (n *namesake) look(other, m *metric.Metric) {
 	if other.Name != m.Name || n.same {
 		return
