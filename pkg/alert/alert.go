@@ -75,7 +75,7 @@ const (
 
 var fields = rawjson.FieldsOf[Alert]()
 
-// New returns an alert with what holds where nothing is said.
+// New returns an alert with the defaults of a new one.
 func New() Alert {
 	return Alert{Enabled: true, Compare: Value, Op: Above, Window: 60, MinEvents: -1}
 }
@@ -92,7 +92,7 @@ func (a *Alert) Complete() {
 	}
 }
 
-// MinEventsOf returns with how many events there is data where nothing is said, for a figure of an aggregation.
+// MinEventsOf returns the default of Alert.MinEvents for an aggregation: 1, or 0 for counts.
 func MinEventsOf(how string) int64 {
 	if how == "count" {
 		return 0 // that nothing came is what it counts

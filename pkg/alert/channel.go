@@ -21,7 +21,7 @@ const (
 // The types of channels.
 const (
 	Webhook = "webhook" // any server: JSON, signed
-	Slack   = "slack"   // Slack, and what takes what it takes
+	Slack   = "slack"   // Slack, and whatever takes the same requests
 	Email   = "email"
 )
 
@@ -60,7 +60,7 @@ func readChannels(raw json.RawMessage) (list []Channel) {
 	return list
 }
 
-// NewChannel is a channel as a caller has it.
+// NewChannel is a channel as a caller sends it: its address and its secret are not sealed.
 type NewChannel struct {
 	ID     string // of the channel that it replaces; empty: it is new
 	Type   string
@@ -140,7 +140,7 @@ func CheckURL(address string) error {
 	return nil
 }
 
-// HostOf returns what of a webhook's address may be shown.
+// HostOf returns the part of a webhook's address that may be shown: scheme and host. It is empty if the address is no URL.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -41,7 +41,7 @@ type Notice struct {
 	Finished int64  `json:"finished,omitempty"` // Unix milliseconds
 	Status   int    `json:"status,omitempty"`   // the last HTTP status; 0: there was none
 	Error    string `json:"error,omitempty"`    // of the last attempt that failed; of e-mail that was sent, who did not get it and why
-	// Reached are the addresses of a channel of e-mail that have got it, to which no further attempt writes.
+	// Reached are the e-mail addresses that have received the notice. Further attempts leave them out.
 	Reached []string `json:"reached,omitempty"`
 }
 
@@ -107,18 +107,18 @@ func NoticeFromDoc(doc json.RawMessage) (n Notice) {
 	return n
 }
 
-// MaxAttempts is how often a notice is sent: over about three and a half hours. One that is as old as maxAge, since it waited for another
-// before it, or no server ran, is sent fewAttempts times.
+// MaxAttempts is how often a notice is sent, over about three and a half hours. One older than maxAge is sent fewAttempts times: it has waited
+// for an earlier notice, or no server has run.
 const (
 	MaxAttempts = 12
 	fewAttempts = 3
 	maxAge      = 4 * time.Hour
 )
 
-// MaxPause is how long the next attempt waits at most.
+// MaxPause is the longest time between two attempts.
 const MaxPause = time.Hour
 
-// Pause returns how long the next attempt waits after a number of them: 10 seconds, twice as long each time, at most MaxPause.
+// Pause returns how long to wait after a number of attempts: 10 seconds, twice as long each time, at most MaxPause.
 func Pause(attempts int) time.Duration {
 	return min(10*time.Second<<min(max(attempts-1, 0), 20), MaxPause)
 }
@@ -127,12 +127,12 @@ func Pause(attempts int) time.Duration {
 type Outcome struct {
 	Status  int      // HTTP status; 0: there was none
 	Error   string   // empty: the receiver took it
-	Final   bool     // to try again does not help
-	Reached []string // of e-mail: the addresses that have got it by this attempt
+	Final   bool     // another attempt would not help
+	Reached []string // the e-mail addresses that have received it by this attempt
 }
 
-// Tried takes the outcome of an attempt into the notice. now is Unix milliseconds. E-mail that at least one address has got is sent in the
-// end, and the error says which ones have not.
+// Tried records the outcome of an attempt. now is Unix milliseconds. After the last attempt, e-mail counts as sent if at least one address has
+// received it; Error then names those that have not.
 func (n *Notice) Tried(o Outcome, now int64) {
 	n.Status, n.Error = o.Status, o.Error
 	n.Reached = append(n.Reached, o.Reached...)

@@ -37,7 +37,7 @@ type Record struct {
 	Error        string   `json:"error,omitempty"`
 }
 
-// Percent returns the change against the week before; nil if there is nothing to compare, or no number for it: from 0 on it is infinite.
+// Percent returns the change from the week before, in percent. It is nil if there is nothing to compare, or if the change is infinite: from 0.
 func (r *Record) Percent() *float64 {
 	reading := Reading{Value: r.Value, Before: r.Before}
 	percent, ok := reading.Change()
@@ -188,8 +188,8 @@ func ChangeFromDoc(doc json.RawMessage) (c Change) {
 	return c
 }
 
-// Bounds of what is kept of an alert: the newest changes, and the newest notices that have come to an end. While more than MaxWaiting
-// wait to be sent to a channel, further ones are not begun, which their records say.
+// Bounds of what is kept of an alert: the newest changes, and the newest notices that were sent or have failed. While MaxWaiting notices wait
+// for a channel, further ones fail at once; their Error says so.
 const (
 	MaxChanges = 500
 	MaxNotices = 500
@@ -204,11 +204,11 @@ type Claim struct {
 	Lease   int64 // by which the store knows the claim
 }
 
-// Places are those for notices that are sent at the same time: how many are free, and of them for one receiver (Notice.Receiver), to which
-// Busy are on their way. So that a receiver which does not answer leaves places for the others.
+// Places bounds the notices that are sent at the same time, so that a receiver that does not answer leaves places for others.
 type Places struct {
-	Free, Each int
-	Busy       map[string]int
+	Free int            // how many more may be sent
+	Each int            // how many may be on their way to one receiver (Notice.Receiver)
+	Busy map[string]int // how many are, by receiver
 }
 
 // NoticeClaim is a notice that one server is to send. Attempts counts the one to come.

@@ -33,7 +33,7 @@ type Store interface {
 	ClaimAlerts(ctx context.Context, limit int, lease time.Duration) ([]alert.Claim, error)
 	// FinishAlert stores what a claimed alert has come to; done is false if the claim holds no longer.
 	FinishAlert(ctx context.Context, c *alert.Claim, status alert.Status, change *alert.Change, notices []alert.Notice) (done bool, err error)
-	// PutOffAlert has a claim end after a pause from now, without a result.
+	// PutOffAlert ends a claim without a result: the alert can be claimed again after a pause.
 	PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error
 	// ClaimNotices takes notices that are due and for which there is a place, and counts the attempt.
 	ClaimNotices(ctx context.Context, places alert.Places, lease time.Duration) ([]alert.NoticeClaim, error)
@@ -78,8 +78,8 @@ const (
 	noticesToOne  = noticesAtOnce / 4 // to one receiver, which may not answer
 	noticeLease   = 2 * time.Minute
 	sendTimeout   = 15 * time.Second
-	busyPause     = 10 * time.Second // after it could not be measured, before it is tried again
-	giveBackTime  = 5 * time.Second  // how long it may take to give a claim back, also while the runner stops
+	busyPause     = 10 * time.Second // before an alert that could not be measured is tried again
+	giveBackTime  = 5 * time.Second  // to store an outcome or give back a claim, also while the runner stops
 )
 
 // Runner runs alerts from Start to Stop.
@@ -119,7 +119,7 @@ func (r *Runner) Start() {
 	r.work.Go(func() { r.repeat(ctx, "send notices of alerts", noticesAtOnce, r.claimNotices) })
 }
 
-// Stop cancels what runs, which whoever comes next will do again, and waits until it has ended.
+// Stop cancels what runs and waits until it has ended. The next runner, or another server's, does it again.
 func (r *Runner) Stop() {
 	if r.cancel != nil {
 		r.cancel()
@@ -131,8 +131,8 @@ func (r *Runner) Stop() {
 // task is the work on what was claimed: an alert to evaluate, or a notice to send.
 type task func(context.Context) error
 
-// repeat works on what claim finds until ctx ends, on at most atOnce at the same time. Who takes long, such as a receiver that does
-// not answer, has one of these places, and the others go on. It looks again at once if there was something or has come to an end, else after Poll.
+// repeat claims tasks and runs them until ctx ends, at most atOnce at the same time: one that takes long, such as a receiver that does not
+// answer, keeps its place, and the others go on. It claims again at once if it has found something or a task has ended, else after Poll.
 func (r *Runner) repeat(ctx context.Context, doing string, atOnce int, claim func(ctx context.Context, limit int) ([]task, error)) {
 	places, ended := make(chan struct{}, atOnce), make(chan struct{}, 1)
 	var work sync.WaitGroup
@@ -184,8 +184,8 @@ func (r *Runner) claimAlerts(ctx context.Context, limit int) (tasks []task, err 
 	return tasks, err
 }
 
-// evaluate measures an alert and stores what comes of it. A store that is busy is no reason to say that there is no data: then the
-// alert is evaluated in a moment, and by another server at once if this one stops.
+// evaluate measures an alert and stores the result. A store that is busy does not mean that there is no data: the alert is then evaluated
+// again after busyPause, or at once by another server if this one stops.
 func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
 	err := r.conclude(ctx, c)
 	if err == nil {
@@ -200,7 +200,7 @@ func (r *Runner) evaluate(ctx context.Context, c *alert.Claim) error {
 	return errors.Join(fmt.Errorf("alert %s: %w", c.Alert.ID, err), r.store.PutOffAlert(back, c, pause))
 }
 
-// conclude measures an alert and stores what comes of it.
+// conclude measures an alert and stores the result.
 func (r *Runner) conclude(ctx context.Context, c *alert.Claim) error {
 	reading, measures, err := r.measure(ctx, c.Project, &c.Alert, c.At)
 	if err != nil {
@@ -268,8 +268,8 @@ func (r *Runner) isBoolean(ctx context.Context, projectID int64, name string) (b
 	return false, nil
 }
 
-// measure returns what an alert measures at a time, and what that is in words. What is wrong with the question itself is part of the reading;
-// an error is one of the store that may pass.
+// measure returns what an alert measures at a time, and what that is in words. A fault of the alert itself, such as a deleted chart, becomes the
+// reading's error; what measure returns as an error is one of the store that may pass.
 func (r *Runner) measure(ctx context.Context, projectID int64, a *alert.Alert, at int64) (
 	reading alert.Reading, measures alert.Measures, err error) {
 	reading.At = at
@@ -339,7 +339,7 @@ func (r *Runner) figure(ctx context.Context, p project.Project, a *alert.Alert, 
 	return nil, 0, nil
 }
 
-// message returns what of an error people may see.
+// message returns the part of an error that users may see.
 func message(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {

@@ -83,7 +83,7 @@ func (m *Mail) Check() error {
 	return nil
 }
 
-// send sends a notice by mail to those who have not got it and may get e-mail. That the others may not keeps nobody else from being told.
+// send sends a notice by mail to those of the addresses that have not received it and may get e-mail. The outcome names those that may not.
 func (m *Mail) send(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
 	if m.Address == "" {
 		return alert.Outcome{Error: "this server sends no e-mail: the operator must set alerts::smtp of spangrove_evaluate, or SPANGROVE_SMTP_ADDRESS",
@@ -159,7 +159,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// talk speaks SMTP. taken are the addresses for which the server has taken the mail; of those that it refused, the others know nothing.
+// talk speaks SMTP. taken are the addresses for which the server has taken the mail. Its header does not name those that were refused.
 func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (taken []string, refused []refusal, err error) {
 	host, _, err := net.SplitHostPort(m.Address)
 	if err != nil {
@@ -266,7 +266,7 @@ func message822(from *mail.Address, to []string, n *alert.Notice, projectName, l
 	return b.Bytes()
 }
 
-// fold goes on with a header on the next line: one has at most 998 bytes.
+// fold continues a header on the next line: a line has at most 998 bytes.
 const fold = "\r\n "
 
 // oneLine returns a text without what would end a header.

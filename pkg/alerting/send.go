@@ -117,7 +117,7 @@ func (r *Runner) deliver(ctx context.Context, projectID int64, n *alert.Notice, 
 	}
 	c := of.Channel(n.ChannelID)
 	if c == nil {
-		return alert.Outcome{Error: "the alert has this channel no more", Final: true}
+		return alert.Outcome{Error: "the alert no longer has this channel", Final: true}
 	}
 	p, err := r.store.ProjectByID(ctx, projectID)
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *Runner) deliver(ctx context.Context, projectID int64, n *alert.Notice, 
 	return o
 }
 
-// link returns where people see the alert of a notice, "" if nobody has said where the pages are.
+// link returns the address of the page of a notice's alert, "" if Options.URL is not set.
 func (r *Runner) link(n *alert.Notice) string {
 	if r.options.URL == "" {
 		return ""

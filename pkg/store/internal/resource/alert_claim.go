@@ -20,11 +20,11 @@ import (
 // transaction, which changes nothing unless the claim still holds. So each due time counts once. A notice is sent outside of any
 // transaction: one whose sender ends before it has written that down is sent again, with the same id.
 
-// alertDue is the condition that an alert is due at time $1 and that nobody has it. What is later than $2, the latest time that any alert can
-// have (latestDue), was written while a server's clock was ahead, and counts for nothing: alerts would be silent until then.
+// alertDue is the condition that an alert is due at time $1 and not claimed. Times later than $2 (latestDue) were written while a server's clock
+// was ahead, and count as past: alerts would be silent until then.
 const alertDue = `due_ms > 0 AND (due_ms <= $1 OR due_ms > $2) AND (lease_ms <= $1 OR lease_ms > $2)`
 
-// latestDue returns what no time of an alert that is due, or leased, is later than, in Unix milliseconds as now is.
+// latestDue returns the latest time at which an alert can be due or its lease can end. Both are Unix milliseconds.
 func latestDue(now int64) int64 { return now + (alert.MaxEvery+1)*time.Minute.Milliseconds() }
 
 // ClaimAlerts takes at most limit alerts of all projects that are due, longest due first, for the time of lease. FinishAlert ends
@@ -87,7 +87,8 @@ func (s *Store) FinishAlert(ctx context.Context, c *alert.Claim, status alert.St
 	return done && err == nil, err
 }
 
-// PutOffAlert has a claim that holds end after a pause from now, without a result: the alert is due then as it was.
+// PutOffAlert ends a claim without a result: the alert stays due, and can be claimed again after a pause. It does nothing if the claim no longer
+// holds.
 func (s *Store) PutOffAlert(ctx context.Context, c *alert.Claim, pause time.Duration) error {
 	return s.ChangeDocs(ctx, 0, "put off an alert", func(ctx context.Context, tx *events.Commit) error {
 		_, err := tx.Exec(ctx, `UPDATE alert SET lease_ms = $4 WHERE project_id = $1 AND id = $2 AND lease_ms = $3`,
@@ -186,23 +187,21 @@ func (s *Store) RecordNotices(ctx context.Context, projectID int64, id string, n
 	})
 }
 
-// noticeDue is the condition that a notice waits and is due at time $1. What is later than $2 was written while a server's clock was ahead, as
-// in alertDue.
+// noticeDue is the condition that a notice waits and is due at time $1. Times later than $2 (latestNotice) count as past, as in alertDue.
 const noticeDue = `state = 0 AND (due_ms <= $1 OR due_ms > $2)`
 
-// latestNotice returns what no time at which a notice is due is later than, in Unix milliseconds as now is.
+// latestNotice returns the latest time at which a notice can be due. Both are Unix milliseconds.
 func latestNotice(now int64) int64 { return now + 2*alert.MaxPause.Milliseconds() }
 
-// noticeTurn is how long a notice waits, at most, before it is looked at again whether those before it have come to an end.
+// noticeTurn is how long a notice is put off while an earlier one to the same channel waits.
 const noticeTurn = 10 * time.Second
 
-// noticesSeen is how many notices that are due a claim looks at. Those to receivers for which there is no place are not among them: however
-// many they are, they keep no others waiting.
+// noticesSeen is how many due notices a claim looks at, beside those to receivers for which there is no place.
 const noticesSeen = 200
 
-// ClaimNotices takes notices of all projects that wait and are due, longest due first, as many as there are places for, for the time of
-// lease, and counts the attempt. FinishNotice ends the claim. A notice whose channel has not got an earlier one of the same alert waits for that: people
-// would read that an alert fires after they have read that it is over.
+// ClaimNotices claims due notices of all projects for the time of lease, longest due first, as many as there are places for, and counts the
+// attempt. FinishNotice ends the claim. A notice waits while an earlier one of the same alert waits for the same channel: otherwise people would
+// read that an alert is over before they read that it fires.
 func (s *Store) ClaimNotices(ctx context.Context, places alert.Places, lease time.Duration) (list []alert.NoticeClaim, err error) {
 	now := s.options.Now().UnixMilli()
 	if some, err := s.any(ctx, `SELECT 1 FROM alert_notice WHERE `+noticeDue+` LIMIT 1`, now, latestNotice(now)); err != nil || !some {
