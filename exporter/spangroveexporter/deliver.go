@@ -12,31 +12,30 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 )
 
-// While the exporter's own retries repeat a request, it keeps one of the consumers of the queue (num_consumers). Once each of them has one
-// that never succeeds, nothing of anybody is stored any more. So a request is only kept as long as it is the store that can take nothing
-// (see waits):
+// While the exporter's own retries repeat a request, the request occupies one of the queue's consumers (num_consumers). If each consumer had one
+// that never succeeds, nothing would be stored any more, of any project. So a request is repeated without end only while the store can take
+// nothing at all (see waits):
 //
-//   - an error that nobody has foreseen (Internal) is met a few times, and then the request is given up;
+//   - after an unforeseen error (Internal) it is tried again a few times, and then given up;
 //   - a project that is over a limit is not waited for;
-//   - of a batch that the queue made of several requests, what the store refuses is found by halving it, and given up alone.
+//   - of a batch that the queue made of several requests, what the store refuses is found by halving the batch, and given up alone.
 //
-// A request of spans without a queue is halved in the same way: senders of spans drop all of a request that is refused, and nobody reads the
-// answer.
+// A request of spans without a queue is halved in the same way: its sender would drop all of a refused request, and nobody would read why.
 
-// internalPauses are the pauses before a request is tried again that met an internal error.
+// internalPauses are the pauses before each further attempt after an internal error.
 var internalPauses = []time.Duration{time.Second, 4 * time.Second}
 
-// waits reports whether an error says that the store can take nothing now, whatever it is.
+// waits reports whether an error says that the store can take nothing now, whatever is sent.
 func waits(err error) bool {
 	kind := fault.Of(err)
 	return err != nil && (kind == fault.Unavailable || kind == fault.Timeout)
 }
 
-// isInternal reports whether err is an error that nobody has foreseen.
+// isInternal reports whether err is an unforeseen error.
 func isInternal(err error) bool { return err != nil && fault.Of(err) == fault.Internal }
 
-// worst returns the error that decides what becomes of a request, of those of its parts: one for which the store is waited for, or else one
-// that sending again might cure, or else any. What is stored already does not change by being sent again.
+// worst returns, of the errors of a request's parts, those that decide what becomes of the request: those for which the store is waited for, or
+// else those that sending again might cure, or else all. Parts that are stored do not change when they are sent again.
 func worst(errs ...error) error {
 	var again, perhaps, never error
 	for _, err := range errs {
@@ -53,14 +52,14 @@ func worst(errs ...error) error {
 	return cmp.Or(again, perhaps, never)
 }
 
-// maxWrites bounds the writes by which what the store refuses is looked for in one part. One item of 50,000 takes 32.
+// maxWrites bounds the writes that look for what the store refuses in one part. To find one item among 50,000 takes 32.
 const maxWrites = 64
 
 // outcome is what came of storing a part.
 type outcome struct {
 	err     error
 	refused int  // items that err kept from the store
-	unclear bool // which of several items the store refuses was not looked for to the end
+	unclear bool // the search for the refused items has ended at maxWrites
 }
 
 // delivery stores the parts of a request or of a batch of the queue.
@@ -105,8 +104,8 @@ func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []
 	return answer
 }
 
-// isStopping reports whether the exporter was told to stop. What met an internal error has not been given up then: a queue on disk keeps it
-// for the next start.
+// isStopping reports whether the exporter was told to stop. A request that met an internal error is not given up then: a queue on disk keeps
+// it for the next start.
 func (e *spangroveExporter) isStopping() bool {
 	select {
 	case <-e.stopping:
@@ -116,7 +115,7 @@ func (e *spangroveExporter) isStopping() bool {
 	}
 }
 
-// insist calls again what met an internal error, until the exporter is to stop.
+// insist calls again after each of the pauses as long as the outcome is an internal error, and until the exporter is to stop.
 func (e *spangroveExporter) insist(ctx context.Context, o outcome, again func() outcome) outcome {
 	for _, pause := range e.pauses {
 		if !isInternal(o.err) {
@@ -134,8 +133,8 @@ func (e *spangroveExporter) insist(ctx context.Context, o outcome, again func() 
 	return o
 }
 
-// salvage stores what can be stored of a part that as a whole had the outcome o, and returns that of the rest. An internal error that both
-// halves meet is not taken for theirs, but for the store's, and they are not divided further.
+// salvage stores what can be stored of a part whose outcome was o, and returns the outcome of the rest. If both halves meet an internal error,
+// it is taken for the store's and not for theirs, and they are not divided further. writes counts the writes up to maxWrites.
 func (d delivery[P]) salvage(o outcome, p P, writes *int) outcome {
 	switch fault.Of(o.err) {
 	case fault.Internal, fault.Invalid, fault.TooLarge, fault.Conflict: // what lies in the data

@@ -31,8 +31,8 @@ type part struct {
 	err     error         // why the project is not known; nothing of the part can be stored
 }
 
-// halves divides a part between two of its resources: those of one request stand one after the other. A resource is divided between two
-// of its spans, unless there are native ones: those of a request belong together.
+// halves divides a part between two of its resources. A part of one resource is divided between two of its spans, unless some are native:
+// those of a request are stored together or not at all. ok is false if the part cannot be divided.
 func (p part) halves() (a, b part, ok bool) {
 	resources := p.resources
 	if resources == nil {
@@ -139,8 +139,8 @@ func callerOf(ctx context.Context) (project.Identity, bool) {
 	return project.IdentityFrom(ctx)
 }
 
-// mayWrite returns Forbidden for a caller whose key may not write. The receiver spangrove asks that, too, but others that spangrove_auth
-// checks the keys for do not know of scopes.
+// mayWrite returns Forbidden for a caller whose key may not write. The receiver spangrove checks this too, but other receivers whose keys
+// spangrove_auth checks know nothing of scopes.
 func mayWrite(caller project.Identity) error {
 	if caller.Scope == "" || caller.Scope.Allows(project.ScopeIngest) {
 		return nil
