@@ -130,49 +130,18 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		}
 		return false, nil, nil
 	}
-	type row struct {
-		day   int32
-		id    uuid.UUID
-		span  uuid.UUID // by which its children and log records name it; Nil: by its id
-		chunk *int64
-	}
-	var list []row
-	// In the order of their chunks, so that a chunk goes with the last of its events; the session
-	// event last, since events that arrive meanwhile need it.
-	// One row more than a slice tells whether anything is left.
-	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, chunk
-		FROM event
-		WHERE `+s.Dialect.OfSession()+`
-		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
-		[]any{project, tx.ID(session), deleteSlice + 1}, func(scan func(...any) error) error {
-			var r row
-			if err := scan(&r.day, sqldb.ScanID(&r.id), sqldb.ScanID(&r.span), &r.chunk); err != nil {
-				return err
-			}
-			list = append(list, r)
-			return nil
-		})
+	list, more, err := s.nextToDelete(ctx, tx, project, session)
 	if err != nil {
 		return false, nil, err
 	}
-	if more = len(list) > deleteSlice; more {
-		list = list[:deleteSlice]
-	}
-	// A chunk is deleted with the last of its events, which the next slice may bring.
-	chunks := map[int64]int32{} // chunk to day
 	ids, spans := make([]uuid.UUID, len(list)), make([]uuid.UUID, 0, len(list))
 	var days []int32
 	byDay := map[int32][]uuid.UUID{}
-	for i := range list {
-		ids[i] = list[i].id
-		spans = append(spans, ids[i])
-		if list[i].span != uuid.Nil {
-			spans = append(spans, list[i].span)
-		}
-	}
-	for _, r := range list {
-		if r.chunk != nil {
-			chunks[*r.chunk] = r.day
+	for i, r := range list {
+		ids[i] = r.id
+		spans = append(spans, r.id)
+		if r.span != uuid.Nil {
+			spans = append(spans, r.span)
 		}
 		if byDay[r.day] == nil {
 			days = append(days, r.day)
@@ -195,21 +164,9 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			return false, nil, err
 		}
 	}
-	var unused []int64
-	for c, day := range chunks {
-		var left int
-		// With the last slice nothing can be left in any chunk of the session, and none needs to be counted.
-		if more {
-			if _, err := sqldb.One(ctx, tx, `SELECT count(*)
-				FROM event
-				WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.ID(session), c, day}, &left); err != nil {
-				return false, nil, err
-			}
-		}
-		if left > 0 {
-			continue
-		}
-		unused = append(unused, c)
+	unused, err := s.freedChunks(ctx, tx, project, session, list, more)
+	if err != nil {
+		return false, nil, err
 	}
 	if err := s.dropChunks(ctx, tx, days, unused...); err != nil {
 		return false, nil, err
@@ -218,8 +175,69 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		tx.sessionChanged(project, session, event.ChangeEvent)
 		return true, judges, nil
 	}
+	return false, judges, s.eraseSession(ctx, tx, project, session)
+}
+
+// deletedEvent is an event that is about to be deleted with its session.
+type deletedEvent struct {
+	day   int32
+	id    uuid.UUID
+	span  uuid.UUID // by which its children and log records name it; Nil: by its id
+	chunk *int64    // nil: it has no payload
+}
+
+// nextToDelete lists the events of a session that the next slice deletes: in the order of their chunks, so that a chunk goes with the last of
+// its events, and the session event last, since events that arrive meanwhile need it. more reports whether others are left.
+func (s *Store) nextToDelete(ctx context.Context, tx *Commit, project int64, session uuid.UUID) (list []deletedEvent, more bool, err error) {
+	// One row more than a slice tells whether anything is left.
+	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, chunk
+		FROM event
+		WHERE `+s.Dialect.OfSession()+`
+		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+		[]any{project, tx.ID(session), deleteSlice + 1}, func(scan func(...any) error) error {
+			var r deletedEvent
+			if err := scan(&r.day, sqldb.ScanID(&r.id), sqldb.ScanID(&r.span), &r.chunk); err != nil {
+				return err
+			}
+			list = append(list, r)
+			return nil
+		})
+	if more = len(list) > deleteSlice; more {
+		list = list[:deleteSlice]
+	}
+	return list, more, err
+}
+
+// freedChunks returns the chunks of deleted events that no other event of the session is in; the next slice may free the others. more says
+// whether the session has other events.
+func (s *Store) freedChunks(ctx context.Context, tx *Commit, project int64, session uuid.UUID, list []deletedEvent, more bool) (
+	unused []int64, err error) {
+	chunks := map[int64]int32{} // chunk to day
+	for _, r := range list {
+		if r.chunk != nil {
+			chunks[*r.chunk] = r.day
+		}
+	}
+	for c, day := range chunks {
+		var left int
+		if more {
+			if _, err := sqldb.One(ctx, tx, `SELECT count(*)
+				FROM event
+				WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.ID(session), c, day}, &left); err != nil {
+				return nil, err
+			}
+		}
+		if left == 0 {
+			unused = append(unused, c)
+		}
+	}
+	return unused, nil
+}
+
+// eraseSession deletes what is left of a session without events.
+func (s *Store) eraseSession(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
 	if err := s.forgetTraces(ctx, tx, project, session); err != nil {
-		return false, nil, err
+		return err
 	}
 	// Log parts go before the rows of traces, which say which parts are the session's. Aliases go too: an id that
 	// had led here leads nowhere, and a later trace with it begins a session of its own.
@@ -233,11 +251,11 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		`DELETE FROM pending WHERE project_id = $1 AND event_id = $2`,
 	} {
 		if _, err := tx.Exec(ctx, stmt, project, tx.ID(session)); err != nil {
-			return false, nil, err
+			return err
 		}
 	}
 	tx.dropped(project, session)
-	return false, judges, nil
+	return nil
 }
 
 // forgetTraces drops the traces of a session from the cache, before their rows go.
