@@ -41,10 +41,7 @@ func TestCitusStatements(t *testing.T) {
 	s := &planStore{T: t, Store: closeAfter(t, db, err), now: now}
 	s.fill(place)
 	seen.begin()
-	s.write()
-	s.read()
-	place.Exec(t, "DELETE FROM unpacked WHERE ctid NOT IN (SELECT ctid FROM unpacked LIMIT 200)") // packing rests between sessions
-	s.background()
+	s.work(place)
 	s.remove()
 	place.settled(t)
 

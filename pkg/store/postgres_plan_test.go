@@ -65,10 +65,7 @@ func TestPostgresPlans(t *testing.T) {
 	s.fill(place)
 	place.Exec(t, "ANALYZE")
 	seen.begin()
-	s.write()
-	s.read()
-	place.Exec(t, "DELETE FROM unpacked WHERE ctid NOT IN (SELECT ctid FROM unpacked LIMIT 200)") // packing rests between sessions
-	s.background()
+	s.work(place)
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -354,6 +351,14 @@ func (s *planStore) session(i int, at time.Time) (list []event.Incoming) {
 		list = append(list, e)
 	}
 	return list
+}
+
+// work does what requests and the background do, but for deletions.
+func (s *planStore) work(place postgresPlace) {
+	s.write()
+	s.read()
+	place.Exec(s.T, "DELETE FROM unpacked WHERE ctid NOT IN (SELECT ctid FROM unpacked LIMIT 200)") // packing rests between sessions
+	s.background()
 }
 
 // write stores and changes events as requests do.
