@@ -20,25 +20,34 @@ func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 	}
 	values := map[string]*float64{}
 	for key, raw := range rawjson.Object(object) {
-		values[key] = nil
-		if rawjson.Null(raw) {
-			continue
-		}
-		f, err := readDouble(raw)
-		if err != nil {
+		if values[key], err = readSetting(raw); err != nil {
 			return nil, fault.In(key, err)
 		}
-		values[key] = &f
 	}
-	change = func(l *project.Limits) error {
-		for name, v := range values {
-			if err := l.Set(name, v); err != nil {
-				return fault.In(name, err)
-			}
-		}
-		return nil
-	}
+	change = func(l *project.Limits) error { return setAll(values, l.Set) }
 	return change, change(&project.Limits{}) // all that can be wrong with them
+}
+
+// readSetting reads a number; nil for null, which resets a setting to the server's default.
+func readSetting(raw json.RawMessage) (*float64, error) {
+	if rawjson.Null(raw) {
+		return nil, nil
+	}
+	f, err := readDouble(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// setAll calls set for each setting. Errors name it.
+func setAll(values map[string]*float64, set func(name string, value *float64) error) error {
+	for name, v := range values {
+		if err := set(name, v); err != nil {
+			return fault.In(name, err)
+		}
+	}
+	return nil
 }
 
 // LimitsAnswer returns the limits of a project: those that were set for it, the effective ones, and

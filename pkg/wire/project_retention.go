@@ -28,26 +28,15 @@ func DecodeRetention(body []byte) (change func(*project.Retention) error, err er
 			}
 			continue
 		}
-		values[key] = nil
-		if rawjson.Null(raw) {
-			continue
-		}
-		f, err := readDouble(raw)
-		if err != nil {
+		if values[key], err = readSetting(raw); err != nil {
 			return nil, fault.In(key, err)
 		}
-		values[key] = &f
 	}
 	change = func(r *project.Retention) error {
 		if firstGiven {
 			r.PayloadFirst = first
 		}
-		for name, v := range values {
-			if err := r.Set(name, v); err != nil {
-				return fault.In(name, err)
-			}
-		}
-		return nil
+		return setAll(values, r.Set)
 	}
 	return change, change(&project.Retention{}) // all that can be wrong with each of them
 }
