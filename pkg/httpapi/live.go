@@ -28,8 +28,8 @@ var liveOperations = []apiOperation{
 const (
 	// liveGap is the least time between two messages to one caller.
 	liveGap = 250 * time.Millisecond
-	// livePing is how often a stream is written to at least, so that whatever stands between finds that it is in use, and
-	// a server finds callers that are gone. The caller's key is checked again then.
+	// livePing is the longest time between two writes to a stream: proxies see that it is in use, and the server notices
+	// callers that are gone. The caller's key is checked again then.
 	livePing = 15 * time.Second
 	// liveRefusals is how often it is looked whether requests were refused.
 	liveRefusals = time.Second

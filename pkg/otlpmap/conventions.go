@@ -55,8 +55,8 @@ type definition struct {
 	scopes  []string // prefixes of the instrumentation scope names that announce it
 	version string   // the releases whose spans its names were checked against
 	prefix  string   // of attributes that only a keyList mentions; "": none
-	// frameworks are values of gen_ai.system and gen_ai.provider.name that name the framework where the
-	// provider's name belongs; systems are those that announce the convention where no scope does.
+	// frameworks are values of gen_ai.system and gen_ai.provider.name that are the name of the framework instead
+	// of the provider's; systems are values that announce the convention if no scope does.
 	frameworks, systems []string
 
 	// cachedApart: its counts of the prompt are without the tokens that a cache holds, as in Anthropic's API.

@@ -6,9 +6,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// lendIDs gives the messages from b.msgs[at:] on what they lack, and the span's raw request or answer has: the ids of
-// calls, which OpenInference's instrumentation of Mistral leaves out, and that a tool failed, which that of Anthropic does. The raw
-// one must have the same messages, by their roles, with the same calls, by their names; a system prompt may be beside them.
+// lendIDs completes the messages b.msgs[at:] by the span's raw request or answer: with the ids of calls, which OpenInference's
+// instrumentation of Mistral leaves out, and with the mark that a tool failed, which that of Anthropic leaves out. The raw messages must have
+// the same roles in the same order, with calls of the same names; a system prompt may stand beside them.
 func (b *eventBuilder) lendIDs(at int, from, mime slot) {
 	lack, results := false, false
 	for i := range b.msgs[at:] {

@@ -11,9 +11,9 @@ import (
 //
 //	name TAB provider TAB rates [TAB above TAB rates]…
 //
-// where rates are dollars per million tokens in the order of the kinds, separated by blanks,
-// "-" where there is none, and without those that lack at the end. Names are lower case and
-// the lines sorted by them, byte by byte.
+// where rates are dollars per million tokens in the order of the kinds, separated by blanks, with
+// "-" for a rate that is missing; missing ones at the end are left out. Names are in lower case,
+// and the lines are sorted by them, byte by byte.
 
 // maxTiers bounds the tiers of one model; no provider has more than a handful.
 const maxTiers = 16

@@ -2,10 +2,10 @@ package query
 
 import "github.com/spangrove/spangrove/pkg/project"
 
-// InProject decides the filters on the project, which is the caller's own and no part of an
-// event: those that hold are left out, and one that doesn't becomes a filter that nothing
-// matches. project is the project's name or public id; project_id, org_id (also tenant) and
-// workspace_id are the ids that answers carry.
+// InProject decides the filters on fields that say in which project an event is: all events of a
+// search are in the caller's. Filters that hold are left out; if one does not, the result is one
+// filter that nothing matches. The field project is the project's name or public id; project_id,
+// org_id (also tenant) and workspace_id are the ids that answers carry.
 func InProject(fs []Filter, p project.Project) []Filter {
 	out, ok := inProject(fs, p)
 	if !ok {

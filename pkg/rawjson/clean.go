@@ -220,8 +220,8 @@ type writer struct {
 	spare    []byte
 }
 
-// cleanMember is a member of an object that is written: where its name begins in out, where its value
-// begins, and where that ends.
+// cleanMember is a member of an object that is being written: the places in out where its name begins, where
+// its value begins, and where the value ends.
 type cleanMember struct {
 	hash             uint64 // of the name
 	name, value, end int

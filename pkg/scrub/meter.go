@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// scopeName is that of all that counts here: a metric that two scopes have is refused where scopes are no labels, and with it
-// all other metrics of the process.
+// scopeName is the scope of the metric, whoever counts: an exporter that has no labels for scopes refuses a metric that two scopes have,
+// and all other metrics of the process with it.
 const scopeName = "github.com/spangrove/spangrove/pkg/scrub"
 
 // Meter counts what was replaced in the metric spangrove_scrub_replaced, by rule.

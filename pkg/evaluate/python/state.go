@@ -12,9 +12,9 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
-// state is that of an interpreter that reads, which is all that it is: its memory and where it is in
-// its code. (Its only variable outside of memory points to the stack in it, and is set anew from there
-// by whatever returns; the files that the host has open for it are always the same three.)
+// state is the state of an interpreter that waits for input: its memory, and its place in the code. There is
+// nothing else: its only global variable points to the stack in memory and is set again from there by every
+// function that returns, and it has the same three files open at all times.
 type state interface {
 	// keep remembers the state.
 	keep() error
@@ -124,9 +124,9 @@ func fdClose(fd uint32) (errno uint32) {
 	return success
 }
 
-// fdRead reads standard input. In a state that was gone back to it says that it was interrupted,
-// for which the interpreter reads again: so it is at the same place every time, and that place can
-// be gone back to any number of times.
+// fdRead reads standard input. After the interpreter was brought back to a kept state, it reports that the read was
+// interrupted (EINTR), and the interpreter reads again. So the interpreter is at the same place each time, and can be
+// brought back to it any number of times.
 func fdRead(ctx context.Context, m api.Module, fd, buffers, n, result uint32) (errno uint64) {
 	if fd != 0 {
 		return badFile

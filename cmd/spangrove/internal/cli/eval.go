@@ -121,8 +121,8 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	if err != nil {
 		return err
 	}
-	// Whoever reads what is printed may leave. The signal of that would end this program alone, and neither those that run nor the server
-	// of --local; where somebody is to get it, writing fails instead.
+	// SIGPIPE, when the reader of standard output is gone, would end this program at once and leave the programs that it runs and the server of
+	// --local behind. While the signal is caught, writing fails instead.
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE)
 	defer signal.Stop(gone)

@@ -39,9 +39,9 @@ type logChange struct {
 	gone []*logRow
 }
 
-// mergeLogs stores the log parts of write batches and brings events and log parts together: those that came with events
-// that are stored, those that waited with events that came. It comes last in the transaction, when the session and the
-// place in the tree of each event are known.
+// mergeLogs stores the log parts of write batches, and merges log parts into their events: new ones into events that are
+// stored, waiting ones into events that have just come. It comes last in the transaction, when each event's session and
+// place in the tree are known.
 func (w *writing) mergeLogs(ctx context.Context, tx *Commit, batches []*writeBatch) error {
 	var came []*logRow
 	for _, p := range batches {
@@ -273,8 +273,8 @@ func (a *logMerge) change(project int64, id uuid.UUID) *logChange {
 	return c
 }
 
-// eventsOf finds the events of spans: those that other rows found (anchors among them), else those that are stored
-// under the span's own id.
+// eventsOf returns the events of spans: those that other rows of the span have found (anchors among them), or else those
+// that are stored under the span's own id.
 func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) (map[uuid.UUID]uuid.UUID, error) {
 	events := map[uuid.UUID]uuid.UUID{}
 	var spans []uuid.UUID

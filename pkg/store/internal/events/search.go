@@ -22,11 +22,12 @@ const maxScanPage = 1_000_000
 
 // Search returns one page of the events that match, in the order that q names, and the exact number of all that match.
 //
-// A search takes one of three ways. If columns of segments can decide all filters, and no index leads to the answer at once, segments
-// give the places of the page (searchSegments). Else, and where there are no segments, it goes by rows. If the database can decide all filters for all rows, and a column has the order, it orders, pages and
-// counts (page). Else it names candidates, by the filters that it can decide, and the rest is decided here, row by row (scan): so it
-// is with filters on the payload, where rows have fields that were too large for their head (spilled), and with an order by what is in
-// the metadata, which no column has.
+// A search takes one of three ways:
+//
+//  1. Segments give the places of the page (searchSegments), if their columns can decide all filters and no index leads to the answer at once.
+//  2. The database orders, pages and counts rows (page), if it can decide all filters for all rows and a column has the order.
+//  3. The database names candidates by the filters that it can decide, and the others are decided here, row by row (scan). This is so with
+//     filters on the payload, with fields that are too large for the head of some row (spilled), and with an order by a field of metadata.
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	// A scan of payloads reads chunks on a second connection while the first stands in the rows.
 	conns := 1

@@ -327,8 +327,8 @@ func (v *segmentView) addLoose(b *segment.Block, d query.Decided) error {
 	return nil
 }
 
-// eachLoose calls f with the loose events that match a search: those behind the last place that is sealed, those of segments without
-// columns, and those whose keys are known. An event has no payload unless needPayload is set.
+// eachLoose calls f with the loose events that match a search: those after the last sealed place, those of segments without columns, and those
+// that are on record as changed. An event has no payload unless needPayload is set.
 func (v *segmentView) eachLoose(ctx context.Context, q *query.Search, needPayload bool, f func(l *looseEvent) error) error {
 	return v.eachLooseOf(ctx, q, nil, needPayload, f)
 }

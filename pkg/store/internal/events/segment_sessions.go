@@ -42,11 +42,11 @@ type sessionsWith struct {
 	num  int                // of rows
 	ids  map[uuid.UUID]struct{}
 	hash [16]byte // of ids
-	// loose are those with an event that was read from its row, and those of rows whose session event is read from its own. They change with each
-	// event that comes, and are no part of what is kept of segments.
+	// loose are the sessions that were found by an event that was read from its row, or whose session event is read from its row. They change with
+	// each event that comes, and so are not kept with what segments have.
 	loose map[uuid.UUID]struct{}
-	// read are the sessions whose session event is read from its row for that (findSessionEvents), and whether it has been: it may be one that a
-	// segment leaves to its row as well.
+	// read are the sessions whose session event is to be read from its row (findSessionEvents), and whether it was read already: a segment may
+	// leave it to its row as well.
 	read map[uuid.UUID]bool
 }
 

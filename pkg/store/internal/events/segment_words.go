@@ -13,9 +13,9 @@ import (
 )
 
 // A segment gets an index of the words in inputs and outputs (package words) some time after its columns: reading all payloads takes longer, and
-// is left to when little else is to be done. The index says what events say at the moment it is built. Events that have changed since their
-// segment was built are on record whenever that was, and whoever uses the index reads them from their rows (segment_seal.go); for a
-// session event, which shows inputs and outputs of its session's events, so is each change of one of these.
+// is left to when little else is to be done. The index has the words of the moment at which it is built. Events that have changed since their
+// segment was built are on record (segment_seal.go), and who uses the index reads them from their rows. A session event shows inputs and outputs
+// of its session's events, so it counts as changed with each of these.
 
 const (
 	// wordsRows is how many rows are read at once for an index.
@@ -30,8 +30,8 @@ type wordIndexer struct {
 	next time.Time // while events come in
 }
 
-// run builds the indexes that are due: those of all segments that have none, the newest first, or, while events come in, of
-// one that will hardly be built again.
+// run builds the indexes that are due, the newest first: those of all segments that have none or, while events come in, that of one segment
+// which will hardly be built again.
 func (x *wordIndexer) run(ctx context.Context, idle bool) error {
 	if !idle && time.Now().Before(x.next) {
 		return nil

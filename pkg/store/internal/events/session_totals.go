@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// totals is what an event adds to its session, or several do. All are sums, so that an event that goes or changes takes off
-// what it had added. costs counts the events that have a cost: while it is 0, the session has none, which is not 0.
+// totals is what one or several events add to their session. All are sums, so that an event that is deleted or changed takes off what it
+// had added. costs counts the events that have a cost: while it is 0, the session has no cost, which is not a cost of 0.
 type totals struct {
 	n, models, errors, feedback, costs int64
 	calls                              int64 // models, and what else its sender told as a model call

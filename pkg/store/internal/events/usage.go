@@ -162,9 +162,9 @@ func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 			n, b.StoredBytes)}
 }
 
-// countStored counts projects whose rows changed until ctx ends; among them, when the server has been up for countAfterChange, since a start has
-// enough to do, those of which something went and that no process has counted since, and those that hold something and were made by a
-// program that did not say from when on commits count (CountFromNow).
+// countStored counts the rows of projects that have changed, until ctx ends. countAfterChange after the start, since a start has enough to do, it
+// counts those of which something went that no process has counted since, and those of an earlier version, which did not record from when on
+// commits count (CountFromNow).
 func (s *Store) countStored(ctx context.Context) {
 	if err := s.notCounted(ctx); err != nil && ctx.Err() == nil {
 		s.options.Logger.Warn("list projects whose rows are to be counted", zap.Error(err))

@@ -93,9 +93,11 @@ func (s *Store) Alert(ctx context.Context, projectID int64, id string) (alert.Al
 }
 
 // ChangeAlert hands an alert to change, and stores what change made of it. Errors of change are the answer, and nothing is stored.
-// change may run more than once, each time with what is stored then. An alert whose question is another one now is due at once, and
-// what was out of bounds before does not count for the time that it waits; one that is switched off has no state any more, and an
-// incident that was told is over. One that gets a channel after its others were told of an incident is due at once, too, and tells it.
+// change may run more than once, each time with what is stored then.
+//
+// An alert that measures something else after the change is due at once, and the time for which it was out of bounds counts anew. One that is
+// switched off loses its state, and an incident that was told is over. One that gets a channel after its others were told of an incident is due
+// at once, too, and tells it.
 func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error) {
 	err = s.ChangeDocs(ctx, 0, "update alert", func(ctx context.Context, tx *events.Commit) error {
 		d, err := alerts.getForUpdate(ctx, tx, projectID, id)

@@ -194,8 +194,8 @@ func (s *Store) rollback(ctx context.Context) error {
 	return err
 }
 
-// rollbackSlice takes back a slice of the rows of a version of a dataset that was not made: those that
-// were opened for it, and then, since no datapoint is open twice, those that were closed.
+// rollbackSlice takes back a slice of the rows of a version of a dataset that was never finished. It deletes the rows
+// that were opened for it, and only then opens again those that were closed: no datapoint may be open twice.
 func rollbackSlice(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
 	var version int64 // 0: the dataset was not made
 	if _, err := sqldb.One(ctx, tx, `SELECT version

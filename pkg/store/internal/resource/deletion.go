@@ -17,13 +17,13 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// A deletion of all that a search found is a document with its state and counts, and a row of bulk_deletion_part for each transaction that it still
-// takes. Such a row goes in the transaction that deletes what it names and counts that, so a process that ends at any moment leaves a deletion
-// that has done some of its parts whole and the others not at all; whoever comes next goes on. The rows are written before anything is deleted,
-// of a large deletion in slices: while that goes on, its state is preparing, and if the process ends then, nothing is deleted.
+// A deletion of all that a search found is a document with its state and counts, and a row of bulk_deletion_part for each transaction that is
+// still to come. Each part is one transaction: it deletes what the row names, counts that, and deletes the row. So a process that ends at any
+// moment leaves each part done or not begun, and the next one goes on with the others. All rows are written before anything is deleted, in slices
+// if there are many; until then the state is preparing, and if the process ends, nothing is deleted.
 //
 // A deletion is worked on by the server that was asked for it, which its document names, until there is no progress for leaseTime: then another one
-// takes over. Two that work on one at once do no harm, since of both only one gets a part.
+// takes over. Two servers that work on one deletion do no harm: only one of them gets each part.
 
 // bulkDeletions is the table of deletions.
 var bulkDeletions = Documents{Table: "bulk_deletion", Noun: "deletion", Columns: []string{"state"}}

@@ -86,8 +86,8 @@ func (s *Store) changeKeys(ctx context.Context, f func(context.Context, *events.
 	return err
 }
 
-// insertKey stores a key in a transaction that holds its project: whoever deletes the project holds it, too, so no key comes to a
-// project that is gone. onConflict says what becomes of a key that is stored already, found by its hash.
+// insertKey stores a key in a transaction that locks the row of its project. A deletion of the project locks it, too, so that no key is stored
+// for a deleted project. onConflict is the clause for a key whose hash is stored already.
 func (s *Store) insertKey(ctx context.Context, tx *events.Commit, k project.Key, onConflict string) error {
 	var n int
 	live, err := sqldb.One(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.ForUpdate(""), []any{k.ProjectID}, &n)

@@ -69,8 +69,8 @@ func New(db sqldb.DB, e *events.Store, o Options) *Store {
 	}
 }
 
-// Load reads what the store keeps in memory of the database: which projects have metrics that run over new events, without which
-// no event would enter the outbox, and the ids of the organization and the workspace, which are made once for a database.
+// Load reads what the store keeps in memory: which projects have metrics that run over new events (only their events enter the outbox), and the
+// ids of the organization and the workspace, which are made once for a database.
 func (s *Store) Load(ctx context.Context) (err error) {
 	if err := s.loadOnline(ctx); err != nil {
 		return err
@@ -81,7 +81,8 @@ func (s *Store) Load(ctx context.Context) (err error) {
 	if s.workspaceID, err = s.events.Setting(ctx, "workspace_id", newPublicID); err != nil || s.db.Exclusive() {
 		return err
 	}
-	// Nobody stages rows of datasets here: those that are there came with a store that was moved, in the middle of a change or after one that broke off.
+	// On PostgreSQL no change of a dataset is written in slices. Rows of such a change came with a store that was moved from SQLite before the change
+	// was finished.
 	return sqldb.WrapError(s.db, s.rollback(ctx), "take back a change of datasets")
 }
 

@@ -81,9 +81,9 @@ func add(c *event.FieldIndex, typ int, k event.Key) {
 
 // runFieldIndex adds what is listed of one run.
 //
-// Keys of events that carry the run's id are listed under its scope. Its sessions may have other events, which do not carry it, and
-// sessions that its text alone names have none that does: for kinds of events (name and type) that its scope does not know, the
-// keys that the project has of that kind are taken, which may be more than the run's own.
+// The keys of events that carry the run's id are listed under the run's scope. Other events of its sessions do not carry the id, nor do any in
+// sessions that only the run's document names. For kinds of events (name and type) that the scope lacks, it takes the keys of that kind in the
+// whole project, which may be more than the run has.
 func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.FieldIndex) error {
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {

@@ -42,9 +42,8 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 	return pairs, total, nil
 }
 
-// pairable lists the events of a run that may be paired, in no order: those in a session of which it is known which datapoint it
-// is about. Where there are filters, each event is read whole, after all rows were: by then no connection is held that the
-// reading of another event could wait for.
+// pairable lists the events of a run that may be paired, in no order: those of sessions whose datapoint is known. If there are
+// filters, each event is read whole, after all rows: at that time no connection is held for which reading an event could wait.
 func (s *Store) pairable(
 	ctx context.Context,
 	projectID int64,

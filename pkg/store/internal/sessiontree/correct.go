@@ -300,9 +300,9 @@ func (a *callAccounts) matchOne(list []int32, depth func(i int32) int) {
 	}
 }
 
-// refill sets which accounts fill the event of c, if they have changed. The order of the accounts is that of trust, since the
-// first that knows something wins: spans below the call, then duplicates elsewhere, each with what is below it, and the
-// spans around the call last. sources is never 0 where there are accounts, so that 0 stands for none.
+// refill sets which accounts fill the event of c, if they have changed. They are in the order of trust, since the first one that
+// knows something wins: spans below the call, then duplicates elsewhere, each with what is below it, then the spans around the
+// call. sources is 0 only if there are no accounts.
 func (a *callAccounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	add := func(nodes ...int32) {
 		if len(nodes) > 0 {

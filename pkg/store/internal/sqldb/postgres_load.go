@@ -55,8 +55,8 @@ func LoadPostgres(ctx context.Context, dsn string) (_ Load, err error) {
 	return l, err
 }
 
-// Make implements Load: the migrations that the original has, and its partitions in place of those that they make, whose bounds follow from the time at
-// which they run.
+// Make implements Load. It runs the migrations that the original has, and replaces the partitions that they make by those of the original: the
+// bounds of the former follow from the time at which the migrations run.
 func (l *postgresLoad) Make(ctx context.Context, layout Layout) (err error) {
 	l.layout = layout
 	db := stdlib.OpenDB(*l.conn.Config())

@@ -19,10 +19,10 @@ import (
 // replica is a copy of the database that PostgreSQL keeps by streaming replication, or several behind one address. It answers reads whose
 // context allows it (FromReplica).
 //
-// It answers them as the primary would: before the first statement of a read the primary is asked up to where its log is on disk, and the statement
-// runs once the replica has replayed the log up to there. So it sees everything that was committed when it began, by whichever server, and callers
-// need not know where it ran; the statements that follow see no less than those before. If that takes longer than wait, or the replica fails, the
-// statement runs at the primary, and so do all others until the replica keeps up again, which is looked at every replicaEvery.
+// It answers them as the primary would: before the first statement of a read, the primary is asked up to where its log is on disk, and the
+// statement runs once the replica has replayed the log up to there. So the statement sees everything that any server had committed when it began,
+// later statements of the read see no less, and callers need not know where they ran. If that takes longer than wait, or the replica fails, the
+// statement runs at the primary, and so do all others until the replica keeps up again, which is checked every replicaEvery.
 //
 // Each statement runs in a transaction that leaves nothing behind, so that a pooler may stand before the replica, too.
 type replica struct {
