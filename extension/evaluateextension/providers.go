@@ -214,7 +214,7 @@ func (e *evaluateExtension) keeper() (*keeper, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.keys == nil || e.engines == nil {
-		return nil, fault.New(fault.Unavailable, "model providers cannot be had now: the server is starting or stopping, or has no store")
+		return nil, fault.New(fault.Unavailable, "model providers are not available now: the server is starting or stopping, or has no store")
 	}
 	return e.keys, nil
 }

@@ -61,7 +61,7 @@ func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 			return
 		}
 		if fault.Of(err) == fault.Internal {
-			s.Logger.Error("request broke", zap.String("operation", op.id), zap.Error(err))
+			s.Logger.Error("request failed", zap.String("operation", op.id), zap.Error(err))
 		}
 		if errors.Is(err, errBegun) {
 			panic(http.ErrAbortHandler)

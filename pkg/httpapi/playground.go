@@ -109,7 +109,7 @@ func (s *Server) tellAnswer(c *call, pieces <-chan playground.Event, ended <-cha
 			if errors.As(err, &known) && known.Kind != fault.Internal {
 				return fail(known.Message())
 			}
-			s.Logger.Error("a playground run broke", zap.Error(err))
+			s.Logger.Error("a playground run failed", zap.Error(err))
 			return fail("The server could not go on; its log tells why.")
 		}
 	}

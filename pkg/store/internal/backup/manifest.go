@@ -157,7 +157,7 @@ func (d *directory) readManifest(name string) (*Manifest, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(sum, fmt.Appendf(nil, "%x ", sha256.Sum256(text))) {
-		return nil, fmt.Errorf("%s is damaged: it has not the checksum of %s", path, filepath.Base(path)+sumSuffix)
+		return nil, fmt.Errorf("%s is damaged: its checksum is not the one in %s", path, filepath.Base(path)+sumSuffix)
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {

@@ -131,7 +131,7 @@ func (r *Relay) Run(ctx context.Context) {
 	for again := false; ; again = true {
 		err := r.db.Listen(ctx, func() {
 			if failing {
-				r.log.Info("changes of other servers are heard of again")
+				r.log.Info("changes that other servers commit are received again")
 			}
 			pause, failing = reconnectMin, false
 			r.connected(again)
@@ -140,7 +140,7 @@ func (r *Relay) Run(ctx context.Context) {
 			return
 		}
 		if !failing {
-			r.log.Warn("no longer told of changes that other servers commit; trying to connect again", zap.Error(err))
+			r.log.Warn("changes that other servers commit are not received; trying to connect again", zap.Error(err))
 		}
 		failing = true
 		select {

@@ -52,7 +52,7 @@ func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(
 			return nil
 		}
 		if left := s.rollback(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, writer.ErrClosed) {
-			s.options.Logger.Warn("take back a change of datasets; the next one will", zap.Error(left))
+			s.options.Logger.Warn("roll back an unfinished change of a dataset; the next change tries again", zap.Error(left))
 		}
 		return sqldb.WrapError(s.db, err, op)
 	})
@@ -83,7 +83,7 @@ func (s *Store) serialize(ctx context.Context, f func() error) error {
 		return ctx.Err()
 	}
 	if err := s.rollback(ctx); err != nil {
-		return sqldb.WrapError(s.db, err, "take back a change of datasets")
+		return sqldb.WrapError(s.db, err, "roll back an unfinished change of a dataset")
 	}
 	return f()
 }

@@ -53,7 +53,7 @@ func (s *Store) FlushKeyUses(ctx context.Context) {
 	if len(uses) == 0 {
 		return
 	}
-	err := s.ChangeDocs(ctx, 0, "note uses of keys", func(ctx context.Context, tx *events.Commit) error {
+	err := s.ChangeDocs(ctx, 0, "store when keys were last used", func(ctx context.Context, tx *events.Commit) error {
 		for _, id := range slices.Sorted(maps.Keys(uses)) { // in one order, so that two servers do not wait for each other
 			if _, err := tx.Exec(ctx, `UPDATE api_key SET last_used_ms = $2, last_used_from = $3 WHERE id = $1 AND last_used_ms < $2`,
 				id, uses[id].at, uses[id].from); err != nil {
@@ -63,6 +63,6 @@ func (s *Store) FlushKeyUses(ctx context.Context) {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		s.options.Logger.Warn("note uses of keys", zap.Error(err))
+		s.options.Logger.Warn("store when keys were last used", zap.Error(err))
 	}
 }

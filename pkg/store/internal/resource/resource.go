@@ -83,7 +83,7 @@ func (s *Store) Load(ctx context.Context) (err error) {
 	}
 	// On PostgreSQL no change of a dataset is written in slices. Rows of such a change came with a store that was moved from SQLite before the change
 	// was finished.
-	return sqldb.WrapError(s.db, s.rollback(ctx), "take back a change of datasets")
+	return sqldb.WrapError(s.db, s.rollback(ctx), "roll back an unfinished change of a dataset")
 }
 
 // Start begins what is done in the background until ctx ends; work counts it.

@@ -273,6 +273,6 @@ func (s *Store) endLease(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		s.options.Logger.Warn("give the turn of removing events back", zap.Error(err))
+		s.options.Logger.Warn("release the lease of removing events", zap.Error(err))
 	}
 }

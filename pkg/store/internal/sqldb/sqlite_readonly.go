@@ -54,7 +54,7 @@ func (d *SQLite) unchanged() error {
 	}
 	info, err := os.Stat(filepath.Join(d.dir, sqliteFile))
 	if err == nil && (info.Size() != d.asIs.Size() || !info.ModTime().Equal(d.asIs.ModTime())) {
-		err = fmt.Errorf("%s has changed while it was read: do it again beside the server that runs by now", filepath.Join(d.dir, sqliteFile))
+		err = fmt.Errorf("%s has changed while it was read, since a server has started: run it again beside that server", filepath.Join(d.dir, sqliteFile))
 	}
 	return err
 }
