@@ -96,20 +96,10 @@ another server, and which --against takes.`,
 }
 
 func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
-	switch {
-	case o.dataset == "":
-		return usage("--dataset is missing: a file, or the id of a stored dataset")
-	case o.command == "":
-		return usage("--command is missing: the program that is evaluated")
-	case o.parallel < 1:
-		return usage("--parallel must be 1 or more")
-	case o.each < 0:
-		return usage("--timeout-each must not be negative")
+	if err := o.check(); err != nil {
+		return err
 	}
 	e := evalRun{app: a, options: o, run: uuid.NewString()}
-	if _, err := run.ParseAggregate(o.aggregate); err != nil {
-		return usage("--aggregate %s: %s", o.aggregate, strings.TrimPrefix(err.Error(), "aggregate_function: "))
-	}
 	var err error
 	if e.ranges, err = bounds(o.least, o.most); err != nil {
 		return err
@@ -149,25 +139,10 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return err
 	}
 	e.scorers = append(e.scorers, evaluators(o.evaluators, p)...)
-	names := map[string]bool{}
-	for _, j := range e.scorers {
-		if names[j.name] {
-			return usage("two metrics or evaluators are named %s; name a program by --evaluator NAME=PROGRAM", clean(j.name))
-		}
-		names[j.name] = true
+	if err := e.checkNames(); err != nil {
+		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.ranges)) {
-		if !names[name] && len(o.evaluators) == 0 { // a program's scores may have any name
-			return usage("--min or --max %s: no --metric has this name", clean(name))
-		}
-	}
-	opts := []tracer.Option{tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) })}
-	if a.settings[settingCertificate].text != "" {
-		pinned := *a.http
-		pinned.Timeout = 30 * time.Second // of an attempt, as the tracer's own
-		opts = append(opts, tracer.WithHTTPClient(&pinned))
-	}
-	t, err := tracer.New(a.api.Server(), a.settings[settingKey].text, opts...)
+	t, err := a.newTracer()
 	if err != nil {
 		return err
 	}
@@ -180,6 +155,52 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return err
 	}
 	return e.report(ctx)
+}
+
+// check returns the first error of an option that needs no server and no file to be seen.
+func (o *evalOptions) check() error {
+	switch {
+	case o.dataset == "":
+		return usage("--dataset is missing: a file, or the id of a stored dataset")
+	case o.command == "":
+		return usage("--command is missing: the program that is evaluated")
+	case o.parallel < 1:
+		return usage("--parallel must be 1 or more")
+	case o.each < 0:
+		return usage("--timeout-each must not be negative")
+	}
+	if _, err := run.ParseAggregate(o.aggregate); err != nil {
+		return usage("--aggregate %s: %s", o.aggregate, strings.TrimPrefix(err.Error(), "aggregate_function: "))
+	}
+	return nil
+}
+
+// checkNames returns an error if two scorers have one name, or if a bound is for a name that none has.
+func (e *evalRun) checkNames() error {
+	names := map[string]bool{}
+	for _, j := range e.scorers {
+		if names[j.name] {
+			return usage("two metrics or evaluators are named %s; name a program by --evaluator NAME=PROGRAM", clean(j.name))
+		}
+		names[j.name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.ranges)) {
+		if !names[name] && len(e.options.evaluators) == 0 { // a program's scores may have any name
+			return usage("--min or --max %s: no --metric has this name", clean(name))
+		}
+	}
+	return nil
+}
+
+// newTracer returns a tracer that sends to the server of the settings.
+func (a *app) newTracer() (*tracer.Tracer, error) {
+	opts := []tracer.Option{tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) })}
+	if a.settings[settingCertificate].text != "" {
+		pinned := *a.http
+		pinned.Timeout = 30 * time.Second // of an attempt, as the tracer's own
+		opts = append(opts, tracer.WithHTTPClient(&pinned))
+	}
+	return tracer.New(a.api.Server(), a.settings[settingKey].text, opts...)
 }
 
 // checkFiles returns an error if a file that is written at the end cannot be.
