@@ -161,7 +161,7 @@ func (s *Server) readStatus(c *call) (*status.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &status.Status{Time: s.Now().UTC(), Covers: status.CoversProject, Server: s.process(), Refusals: []status.Refusals{}}
+	out := &status.Status{Time: s.Now().UTC(), Covers: status.CoversProject, Server: s.process()}
 	var projectID int64
 	if whole {
 		out.Covers = status.CoversServer
@@ -213,16 +213,10 @@ func (s *Server) readStatus(c *call) (*status.Status, error) {
 		out.Queue.Refused = 0
 		out.Store.Disk, out.Store.DatabaseBytes = nil, nil
 	}
-	var reasons []refused.Reason
 	if whole {
-		reasons = s.Refusals.Reasons()
+		out.Refusals = refusalsOf(s.Refusals.Reasons())
 	} else {
-		reasons = s.Refusals.ReasonsOf(c.project.PublicID)
-	}
-	for _, r := range reasons {
-		out.Refusals = append(out.Refusals, status.Refusals{
-			Reason: strings.ToLower(fault.OfStatus(r.Status).Code()), Status: r.Status, Count: r.Count, Last: r.Last.UTC(),
-		})
+		out.Refusals = refusalsOf(s.Refusals.ReasonsOf(c.project.PublicID))
 	}
 	out.Problems = []status.Problem{}
 	if f.failed != "" {
@@ -238,6 +232,17 @@ func (s *Server) readStatus(c *call) (*status.Status, error) {
 	judged.Index = &a.Index
 	out.Problems = append(out.Problems, judged.Find()...)
 	return out, nil
+}
+
+// refusalsOf returns why requests were refused as a status has it; not nil, also if there are none.
+func refusalsOf(reasons []refused.Reason) []status.Refusals {
+	out := []status.Refusals{}
+	for _, r := range reasons {
+		out = append(out, status.Refusals{
+			Reason: strings.ToLower(fault.OfStatus(r.Status).Code()), Status: r.Status, Count: r.Count, Last: r.Last.UTC(),
+		})
+	}
+	return out
 }
 
 // ownRetention returns the rule of the caller's project.
