@@ -6,8 +6,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// normalCalls brings tool calls into one form: [{id, name, arguments}], from OpenAI's with a
-// function object inside or from one that has this form. Other members are kept.
+// normalCalls brings the tool calls of a message into one form: [{id, name, arguments}]. OpenAI's calls, with a function
+// object inside, and calls that have arguments keep all other members. Calls of other shapes are written as parts are
+// (appendPartCall). Attributes that hold nothing but calls are read by asCalls, which takes more of them for parts.
 //
 //	{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":1}"}}
 //	→ {"id":"c1","type":"function","name":"add","arguments":{"a":1}}

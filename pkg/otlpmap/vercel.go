@@ -71,7 +71,8 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 	return len(b.msgs) > at
 }
 
-// asCalls reads a JSON array of tool calls.
+// asCalls reads a JSON array of tool calls. Unlike normalCalls it writes a call without a function object as a part also
+// if it has arguments, so that its call_id becomes its id.
 var asCalls = reader{
 	name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]",
 	scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
