@@ -70,9 +70,7 @@ lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo 'golangci-lint is not installed: skipped'; fi
 
 fuzz: ## every fuzz target for FUZZTIME (default 30s)
-	@set -e; for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
-		for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$pkg/*_test.go | cut -c6-); do \
-			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+	.ci/fuzz $(FUZZTIME)
 
 bench: ## Go benchmarks, then the load generator beside the fsync sink (N=200000 spans)
 	go test -run '^$$' -bench . -benchmem ./...
