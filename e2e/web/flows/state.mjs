@@ -1,7 +1,7 @@
 // What the pages hold while something is under way: presses that come twice, answers that come late, events that change while they are open, a
-// list that was not looked at while many came, and what is left when somebody else signs in.
+// list that was not looked at while many came, what is left when somebody else signs in, and what fails on its way.
 import assert from "node:assert/strict";
-import { open, run, send, soon, test, uuid } from "../page.mjs";
+import { base, key, open, run, send, soon, test, uuid } from "../page.mjs";
 
 const tag = uuid().slice(0, 8);
 
@@ -18,6 +18,22 @@ const slowly = (page) => page.route("**/v1/**", async (r) => {
   if (r.request().method() !== "GET") await new Promise((done) => setTimeout(done, 300));
   await r.continue();
 });
+
+/** Has the next request of a path fail that a condition holds for, in the server's words. */
+const failOnce = async (page, path, applies = () => true) => {
+  let failed = false;
+  await page.route(path, (r) => {
+    if (failed || !applies(r.request())) return r.continue();
+    failed = true;
+    return r.fulfill({ status: 409, contentType: "application/json", body: '{"message": "not now"}' });
+  });
+};
+
+/** Makes a key of a project, for a browser. */
+async function browserKey(project) {
+  const { data } = await send("POST", `/v1/projects/${project}/fine_grained_api_keys`, { name: "browser", permissions: ["full"], expires_at: "2099-01-01T00:00:00Z" });
+  return data;
+}
 
 test("what is pressed twice is done once", async () => {
   const { session, event } = await stored({ outputs: { content: "Yes." } });
@@ -303,6 +319,93 @@ test("texts are copied on plain HTTP, too", async () => {
   await page.keyboard.press("Control+v");
   await soon.equal(() => page.inputValue("#find-in-session"), session);
   await check("copying");
+  await close();
+});
+
+test("a sign-in that ends while a page is open begins anew, and what was typed is still there", async () => {
+  const { session, event } = await stored();
+  const { project } = await send("GET", "/v1/me");
+  const own = await browserKey(project.id);
+  const { page, context, check, flaws, go, close } = await open({ signIn: false });
+  await context.request.post(`${base}/v1/login`, { data: { key: own.key_value } });
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click(".actions >> text=Comment");
+  await page.fill("dialog textarea", "a long comment");
+  await send("DELETE", `/v1/projects/${project.id}/api_keys/${own.key_id}`);
+  await page.click("dialog >> text=Save");
+  const again = page.getByRole("dialog", { name: "This browser is signed out" });
+  await again.waitFor();
+  await flaws("signed out");
+  await page.keyboard.press("Escape");
+  await again.waitFor({ state: "detached" });
+  await page.keyboard.press("Escape"); // the comment
+  await page.waitForSelector(".over >> text=This browser is signed out");
+  await flaws("signed out, and put off");
+  await page.click(".actions >> text=Comment");
+  await page.fill("dialog textarea", "a longer comment");
+  await page.reload(); // which has nothing to lose
+  await page.waitForSelector("#key");
+  await page.fill("#key", key);
+  await page.click("button[type=submit]");
+
+  await page.waitForSelector(".detail .actions");
+  await page.click(".actions >> text=Comment");
+  await page.fill("dialog textarea", "a long comment");
+  await context.clearCookies();
+  await page.click("dialog >> text=Save");
+  await again.waitFor();
+  await again.getByLabel("API key").fill("sg_wrong");
+  await again.getByRole("button", { name: "Sign in" }).click();
+  await again.locator("[role=alert]").waitFor();
+  await again.getByLabel("API key").fill(key);
+  await again.getByRole("button", { name: "Sign in" }).click();
+  await again.waitFor({ state: "detached" });
+  assert.equal(await page.inputValue("dialog textarea"), "a long comment");
+  await page.click("dialog >> text=Save");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal((await send("GET", `/v1/events/${event}`)).feedback.comment, "a long comment");
+  await check("signed out");
+  await close();
+});
+
+test("all tabs of a browser act in the project that one of them signs in to", async () => {
+  const other = await send("POST", "/v1/projects", { name: `Elsewhere ${tag}` });
+  const { key_value: there } = await browserKey(other.id);
+  const { page, context, go, close } = await open();
+  await go("datasets", "header .primary");
+  const tab = await context.newPage();
+  await tab.goto(`${base}/#/sessions`);
+  await tab.click("[aria-label='Sign out']");
+  await tab.fill("#key", there);
+  await tab.click("button[type=submit]");
+  await tab.waitForSelector(".shell");
+  await page.waitForFunction((name) => document.title.includes(name), `Elsewhere ${tag}`);
+
+  // One that waits to be signed in is, too.
+  await tab.click("[aria-label='Sign out']");
+  await tab.waitForSelector("#key");
+  await page.reload();
+  await page.waitForSelector("#key");
+  await tab.fill("#key", key);
+  await tab.click("button[type=submit]");
+  await page.waitForSelector(".shell");
+  await close();
+});
+
+test("who could not be signed out is told", async () => {
+  const { page, flaws, go, close } = await open(); // not checked: the browser itself writes of a request that failed to its console
+  await go("sessions", ".shell");
+  await page.route("**/v1/logout", (r) => r.abort());
+  await page.click("[aria-label='Sign out']");
+  await page.waitForSelector(".over >> text=You are still signed in: The server cannot be reached");
+  await flaws("still signed in");
+  await page.click(".over >> text=Stay");
+  await page.waitForSelector(".over", { state: "detached" });
+  await page.click("[aria-label='Sign out']");
+  await page.waitForSelector(".over");
+  await page.unroute("**/v1/logout");
+  await page.click(".over >> text=Sign out");
+  await page.waitForSelector("#key");
   await close();
 });
 

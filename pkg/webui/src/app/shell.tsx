@@ -1,6 +1,8 @@
 // The frame of all pages: where one can go, who is signed in, and the keys that work everywhere.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { signedOut } from "../api/client.ts";
+import { useWork } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Brand } from "./brand.tsx";
 import { addCommands } from "./keymap.ts";
@@ -9,7 +11,9 @@ import { first, groups, type Place } from "./places.ts";
 import { ProjectName } from "./projectmenu.tsx";
 import { loadProjects } from "./projects.ts";
 import { go, href, route } from "./router.ts";
-import { me, signOut } from "./session.ts";
+import { me } from "./session.ts";
+import { SignedOut } from "./signedout.tsx";
+import { signOut } from "./signin.ts";
 import { nextTheme, theme } from "./theme.ts";
 
 /** The groups that have places. */
@@ -30,7 +34,9 @@ function PlaceLink({ place: p, here, menu }: { place: Place; here: string; menu?
 export function Shell({ children }: { children: ComponentChildren }) {
   const [folded, setFolded] = useState(localStorage.getItem("spangrove.rail") === "folded" || innerWidth < 1000);
   const [dialog, setDialog] = useState<"palette" | "keys" | null>(null);
+  const out = useWork();
   const here = route.value.path[0] ?? "sessions";
+  const leave = () => void out.run(signOut);
   const fold = () => {
     localStorage.setItem("spangrove.rail", folded ? "open" : "folded");
     setFolded(!folded);
@@ -40,7 +46,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     ...shown.flatMap((g) => g.places).map((p) => ({ id: `go-${p.path}`, keys: [p.keys], label: `Go to ${p.label}`, group: "Everywhere", run: () => go(href([p.path])) })),
     { id: "theme", keys: ["g t"], label: "Next theme: light, dark, system", group: "Everywhere", run: nextTheme },
     { id: "keys", keys: ["?", "shift+?"], label: "Keys", group: "Everywhere", run: () => setDialog("keys") },
-    { id: "sign-out", keys: [], label: "Sign out", group: "Everywhere", run: () => void signOut() },
+    { id: "sign-out", keys: [], label: "Sign out", group: "Everywhere", run: leave },
   ]), []);
   const mayPick = dialog === "palette" && me.value?.can_switch;
   useEffect(() => { if (mayPick) loadProjects().catch(() => {}); }, [mayPick]); // without them the palette has all the rest, and the menu says why
@@ -66,11 +72,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <div class="tools">
           <button type="button" class="button plain icon" title={`Theme: ${theme.value}`} aria-label={`Theme: ${theme.value}`} onClick={nextTheme}><Icon name={theme.value === "light" ? "sun" : theme.value === "dark" ? "moon" : "system"} small /></button>
           <button type="button" class="button plain icon" title="Keys (?)" aria-label="Keys" onClick={() => setDialog("keys")}><Icon name="help" small /></button>
-          <button type="button" class="button plain icon" title="Sign out" aria-label="Sign out" onClick={() => void signOut()}><Icon name="out" small /></button>
+          <button type="button" class="button plain icon" title="Sign out" aria-label="Sign out" onClick={leave}><Icon name="out" small /></button>
           <button type="button" class="button plain icon rail-fold" title={folded ? "Open the rail" : "Fold the rail"} aria-label={folded ? "Open the rail" : "Fold the rail"} aria-expanded={!folded} onClick={fold}><Icon name="rail" small /></button>
         </div>
       </nav>
       <main id="main" tabIndex={-1} class="main-area">{children}</main>
+      {out.problem && <p class="notice bad over" role="alert">{`You are still signed in: ${out.problem}`} <button type="button" class="button" onClick={leave}>Sign out</button> <button type="button" class="button" onClick={() => void out.run(async () => {})}>Stay</button></p>}
+      {signedOut.value && <SignedOut />}
       {dialog === "palette" && <Palette onClose={() => setDialog(null)} />}
       {dialog === "keys" && <KeySheet onClose={() => setDialog(null)} />}
     </div>

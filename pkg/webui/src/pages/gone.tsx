@@ -1,7 +1,7 @@
 // What stands in place of all pages when the project of the cookie was deleted.
 import { useState } from "preact/hooks";
 import { switchProject } from "../app/projects.ts";
-import { signOut } from "../app/session.ts";
+import { signOut } from "../app/signin.ts";
 import { messageOf } from "../model/format.ts";
 import { Empty } from "../parts/common.tsx";
 

@@ -1,7 +1,7 @@
 // Signing in: with a key, or by the link that the server printed.
 import { useEffect, useState } from "preact/hooks";
 import { href, replace } from "../app/router.ts";
-import { signIn } from "../app/session.ts";
+import { signIn } from "../app/signin.ts";
 import { Brand } from "../app/brand.tsx";
 import { messageOf } from "../model/format.ts";
 
