@@ -409,7 +409,7 @@ test("messages of every provider's form", () => {
   assert.deepEqual(parts({ role: "assistant", content: [{ toolUse: { toolUseId: "1", name: "f", input: {} } }] }), ["assistant call"]);
   assert.deepEqual(parts({ role: "assistant", content: { strange: 1 } }), ["assistant json"]);
   const call = messages.readMessage({ role: "assistant", tool_calls: [{ id: "1", name: "f", arguments: '{"a":1}' }] })[0].parts[0];
-  assert.deepEqual(call.arguments, { a: 1 });
+  assert.equal(messages.jsonOf(call.arguments), '{"a":1}');
   const out = messages.outputMessages({ role: "assistant", content: "x", finish_reason: "stop", choices: [{ message: { role: "assistant", content: "y" } }] });
   assert.equal(out.messages.length, 2);
   assert.deepEqual(out.rest, { finish_reason: "stop" });
@@ -418,6 +418,19 @@ test("messages of every provider's form", () => {
     messages.inputMessages(odd);
     messages.outputMessages(odd);
   }
+});
+
+test("arguments and results of calls keep their digits, shown and sent again", () => {
+  const calls = (args) => ({ role: "assistant", content: null, tool_calls: [{ id: "c", type: "function", function: { name: "ship", arguments: args } }] });
+  const inputs = { chat_history: [calls('{"order": 9007199254740993}'), { role: "tool", tool_call_id: "c", content: "[1.50, 9007199254740993]" }] };
+  const [call, result] = messages.inputMessages(inputs).messages.map((m) => m.parts[0]);
+  assert.deepEqual([messages.jsonOf(call.arguments), messages.jsonOf(result.value)], ['{"order": 9007199254740993}', "[1.50, 9007199254740993]"]);
+  assert.deepEqual(["rain", '{"a":', { a: 1 }, undefined, 7].map(messages.jsonOf), [null, null, '{"a":1}', "null", "7"]);
+  const asked = playground.requestOf(playground.fromEvent({ config: { provider: "openai", model: "m" }, inputs }).variant, {});
+  assert.equal(asked.messages[0].tool_calls[0].function.arguments, '{"order": 9007199254740993}');
+  assert.equal(asked.messages[1].content, "[1.50, 9007199254740993]");
+  const keys = [calls('{"order": 1}'), calls({ order: 1 })].map((m) => messages.messageKey(messages.readMessage(m)[0]));
+  assert.equal(keys[0], keys[1], "one message of a conversation, whichever way it is written");
 });
 
 test("every sample shows its messages", () => {

@@ -239,6 +239,34 @@ test("any dataset can be chosen for an event", async () => {
   await close();
 });
 
+test("what is made of an event, and what a metric sees of it, has all its digits", async () => {
+  const { session, event } = await stored();
+  const text = (method, path, body) => fetch(base + path, { method, body, headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" } }).then((r) => r.text());
+  await text("PUT", "/v1/events", `{"event_id":"${event}","inputs":{"order":{"id":9007199254740993}},"outputs":{"ids":[9007199254740995]}}`);
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click("text=Add to dataset");
+  await page.fill("dialog input[required]", `digits ${tag}`);
+  await page.fill("dialog label:has-text('Inputs are') input", "inputs.order");
+  await page.fill("dialog label:has-text('Ground truth is') input", "outputs.ids.0");
+  await page.waitForSelector("dialog pre >> text=9007199254740995");
+  await page.click("dialog button[type=submit]");
+  await page.waitForSelector("dialog .good");
+  const made = (await text("GET", "/v1/datapoints?limit=1000")).split('"linked_event"').find((part) => part.includes("9007199254740995"));
+  assert.ok(made?.includes("9007199254740993"), "the digits are others");
+  await page.keyboard.press("Escape");
+
+  await send("POST", "/v1/metrics", { name: `digits ${tag}`, type: "EXPRESSION", return_type: "float", criteria: "duration + 0" });
+  await page.click("text=Run a metric");
+  await page.selectOption("dialog select", `own digits ${tag}`);
+  const asked = page.waitForRequest("**/metrics/run");
+  await page.click("dialog button[type=submit]");
+  assert.match((await asked).postData(), /9007199254740993/);
+  await page.waitForSelector("dialog [role=status]");
+  await check("digits");
+  await close();
+});
+
 test("a filter that cannot be read makes no queue", async () => {
   const { page, check, go, close } = await open();
   await go("queues?edit=new", "dialog[open]");

@@ -85,7 +85,7 @@ export function readMessage(m: Dict): Message[] {
   const known = role === "tool" || role === "function";
   if (known && callId !== null && parts.every((p) => p.kind === "text")) {
     const whole = parts.map((p) => (p.kind === "text" ? p.text : "")).join("\n");
-    return [{ role, name: text(m.name), parts: [{ kind: "result", id: callId, value: asJson(whole) }], callId }];
+    return [{ role, name: text(m.name), parts: [{ kind: "result", id: callId, value: whole }], callId }];
   }
   const results = parts.filter((p) => p.kind === "result");
   const others = parts.filter((p) => p.kind !== "result");
@@ -116,7 +116,7 @@ function readPart(p: unknown, reasoning: boolean): Part[] {
   if (["tool_result", "tool-result", "tool_call_response", "function_call_output", "function_response"].includes(type) || isDict(p.toolResult) || isDict(p.functionResponse)) {
     const r = (p.toolResult as Dict) ?? (p.functionResponse as Dict) ?? p;
     const id = text(r.tool_use_id) ?? text(r.toolUseId) ?? text(r.toolCallId) ?? text(r.call_id) ?? text(r.id);
-    return [{ kind: "result", id, value: asJson(plainText(r.content) ?? r.content ?? r.output ?? r.result ?? r.response ?? r) }];
+    return [{ kind: "result", id, value: plainText(r.content) ?? r.content ?? r.output ?? r.result ?? r.response ?? r }];
   }
   const image = imageOf(p, type);
   if (image) return [{ kind: "image", url: image }];
@@ -140,9 +140,10 @@ function readCall(v: unknown): Part {
   const f = isDict(v.function) ? v.function : v;
   const name = text(f.name) ?? text(v.name) ?? text(v.toolName) ?? "tool";
   const args = f.arguments ?? v.arguments ?? v.input ?? v.args ?? {};
-  return { kind: "call", id: text(v.id) ?? text(v.toolUseId) ?? text(v.toolCallId) ?? text(v.call_id), name, arguments: asJson(args) };
+  return { kind: "call", id: text(v.id) ?? text(v.toolUseId) ?? text(v.toolCallId) ?? text(v.call_id), name, arguments: args };
 }
 
+/** The value that a text has as JSON, if it is an object or a list. */
 function asJson(v: unknown): unknown {
   if (typeof v !== "string" || !/^\s*[[{]/.test(v)) return v;
   try {
@@ -150,6 +151,11 @@ function asJson(v: unknown): unknown {
   } catch {
     return v;
   }
+}
+
+/** The JSON of arguments or a result, which stays as it was sent, digit for digit; null if it is a text that is no object and no list. */
+export function jsonOf(v: unknown): string | null {
+  return typeof v !== "string" ? JSON.stringify(v) ?? "null" : typeof asJson(v) === "string" ? null : v;
 }
 
 function imageOf(p: Dict, type: string): string | null {
@@ -175,9 +181,9 @@ function audioOf(p: Dict, type: string): string | null {
   return data === null ? null : `data:${mime || `audio/${format ?? "wav"}`};base64,${data}`;
 }
 
-/** A key by which two messages are the same in a conversation: who said what. */
+/** A key by which two messages are the same in a conversation: who said what, whichever way its JSON is written. */
 export function messageKey(m: Message): string {
-  return `${m.role} ${m.callId ?? ""} ${JSON.stringify(m.parts)}`;
+  return `${m.role} ${m.callId ?? ""} ${JSON.stringify(m.parts, (name, v) => (name === "arguments" || name === "value" ? asJson(v) : v))}`;
 }
 
 /** The text of a message in one line, for a row. */

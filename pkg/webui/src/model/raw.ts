@@ -46,6 +46,18 @@ export function members(text: string): Map<string, string> {
   return out;
 }
 
+/** Returns the value at a dotted path as its text, found as valueAt finds it. */
+export function textAt(text: string, path: string): string | undefined {
+  const all = text.startsWith("{") ? members(text) : text.startsWith("[") ? new Map(elements(text).map((v, i) => [String(i), v])) : new Map<string, string>();
+  if (all.has(path)) return all.get(path);
+  for (let dot = path.indexOf("."); dot > 0; dot = path.indexOf(".", dot + 1)) {
+    const below = all.get(path.slice(0, dot));
+    const found = below === undefined ? undefined : textAt(below, path.slice(dot + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /** An object of members. */
 export function object(all: Iterable<[string, string]>): string {
   return `{${[...all].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`;

@@ -10,6 +10,7 @@ import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, setParams } from "../app/router.ts";
 import { valueAt } from "../model/columns.ts";
 import * as format from "../model/format.ts";
+import { object, pretty, textAt } from "../model/raw.ts";
 import { countOf } from "../model/tree.ts";
 import { allows } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
@@ -125,7 +126,7 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
     setKept(false);
     try {
       const definition = own ? Object.fromEntries(Object.entries(own).filter(([k]) => runFields.has(k))) : { from: ready!.name };
-      setAnswer(await call<RunMetricAnswer>("v1/metrics/run", { method: "POST", body: { metric: definition, event } }));
+      setAnswer(await call<RunMetricAnswer>("v1/metrics/run", { method: "POST", json: `{"metric":${JSON.stringify(definition)},"event":${await wholeEvent(event.event_id)}}` }));
     } catch (e) {
       setProblem(format.messageOf(e));
     }
@@ -173,6 +174,9 @@ function RunMetric({ event, onClose, onChange }: { event: Event; onClose: () => 
   );
 }
 
+/** Reads an event as it is stored, digit for digit. */
+const wholeEvent = (id: string, signal?: AbortSignal) => text(`v1/events/${encodeURIComponent(id)}?children=none`, signal && { signal });
+
 /** The fields of a metric that a run of it takes; the others say when it runs by itself. */
 const runFields = new Set(["name", "type", "criteria", "return_type", "scale", "threshold", "categories", "child_metrics", "model_provider", "model_name", "needs_ground_truth"]);
 
@@ -185,8 +189,8 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
   const [from, setFrom] = useState("inputs");
   const [expected, setExpected] = useState("outputs");
   const paths = useMemo(() => pathsOf(event), [event]);
-  const inputs = mapped(event, from, "input");
-  const truth = mapped(event, expected, "output");
+  const stored = useLoaded(event.event_id, (signal) => wholeEvent(event.event_id, signal));
+  const [inputs, truth] = useMemo(() => [mapped(stored.value, from, "input"), mapped(stored.value, expected, "output")], [stored.value, from, expected]);
   const save = () => run(async () => {
     let dataset = chosen;
     if (dataset === "") {
@@ -195,14 +199,15 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
       setChosen(dataset); // what fails from here on is tried again with the same
       list.reload();
     }
-    await call("v1/datapoints", { method: "POST", body: { inputs, ground_truth: truth, linked_event: event.event_id, linked_datasets: [dataset] } satisfies CreateDatapointBody });
+    const links = { linked_event: event.event_id, linked_datasets: [dataset] } satisfies Partial<CreateDatapointBody>;
+    await call("v1/datapoints", { method: "POST", json: `{"inputs":${inputs},"ground_truth":${truth},${JSON.stringify(links).slice(1)}` });
     setDone(true);
   });
   return (
     <Dialog label="Add to a dataset" onClose={onClose} className="wide">
       <form class="form" onSubmit={(e) => { e.preventDefault(); if (done) onClose(); else void save(); }}>
         <h2>Add to a dataset</h2>
-        {list.error ? <Problem error={list.error} retry={list.reload} /> : (
+        {stored.error ? <Problem error={stored.error} retry={stored.reload} /> : list.error ? <Problem error={list.error} retry={list.reload} /> : (
           <label>Dataset
             <select class="input" value={chosen} onChange={(e) => setChosen(e.currentTarget.value)}>
               <option value="">A new one…</option>
@@ -218,25 +223,24 @@ function AddToDataset({ event, onClose }: { event: Event; onClose: () => void })
         </div>
         {[from, expected].filter((p) => p.trim() !== "" && valueAt(event, p.trim()) === undefined).map((p) => <p key={p} class="warn">{`The event has no ${p}.`}</p>)}
         <div class="pair">
-          <div><span class="secondary">Inputs of the datapoint</span><pre class="code short" tabIndex={0}>{JSON.stringify(inputs, null, 2)}</pre></div>
-          <div><span class="secondary">Ground truth</span><pre class="code short" tabIndex={0}>{JSON.stringify(truth, null, 2)}</pre></div>
+          <div><span class="secondary">Inputs of the datapoint</span><pre class="code short" tabIndex={0}>{pretty(inputs)}</pre></div>
+          <div><span class="secondary">Ground truth</span><pre class="code short" tabIndex={0}>{pretty(truth)}</pre></div>
         </div>
         {problem && <p class="bad" role="alert">{problem}</p>}
         {done && <p class="good" role="status">The datapoint was added.</p>}
         <div class="form-end">
           {!done && <button type="button" class="button" onClick={onClose}>Cancel</button>}
-          <button class="button primary" type="submit" disabled={busy || (!done && chosen === "" && name.trim() === "")}>{done ? "Close" : "Add"}</button>
+          <button class="button primary" type="submit" disabled={busy || stored.value === null || (!done && chosen === "" && name.trim() === "")}>{done ? "Close" : "Add"}</button>
         </div>
       </form>
     </Dialog>
   );
 }
 
-/** What a datapoint gets of an event: the value at a path, or nothing. Datapoints hold objects: anything else becomes a member of one. */
-function mapped(event: Event, path: string, name: string): Record<string, unknown> {
-  const v = path.trim() === "" ? undefined : valueAt(event, path.trim());
-  if (typeof v === "object" && v !== null && !Array.isArray(v)) return v as Record<string, unknown>;
-  return v === undefined || v === null ? {} : { [name]: v };
+/** What a datapoint gets of an event: the value at a path as it is stored, or nothing. Datapoints hold objects: anything else becomes a member of one. */
+function mapped(event: string | null, path: string, name: string): string {
+  const v = textAt(event ?? "", path.trim()) ?? "null";
+  return v.startsWith("{") ? v : v === "null" ? "{}" : object([[name, v]]);
 }
 
 function Delete({ event, session, onClose }: { event: Event; session: string; onClose: () => void }) {

@@ -1,5 +1,5 @@
 // Messages as messages: text as Markdown, calls of tools with their results, reasoning folded, images and audio from data URLs.
-import type { Message, Part } from "../model/messages.ts";
+import { jsonOf, type Message, type Part } from "../model/messages.ts";
 import { useState } from "preact/hooks";
 import { Copy } from "./common.tsx";
 import { Icon } from "./icon.tsx";
@@ -43,11 +43,13 @@ function PartView({ part, raw }: { part: Part; raw: boolean }) {
       return (
         <div class="call">
           <div class="call-head"><Icon name="tool" small tint="type-tool" /><code>{part.name}</code>{part.id && <code class="faint ellipsis">{part.id}</code>}</div>
-          <JsonValue value={part.arguments} name="arguments" />
+          <Json text={jsonOf(part.arguments) ?? JSON.stringify(part.arguments)} name="arguments" />
         </div>
       );
-    case "result":
-      return typeof part.value === "string" ? <Markdown text={part.value} /> : <JsonValue value={part.value} name="result" />;
+    case "result": {
+      const json = jsonOf(part.value);
+      return json === null ? <Markdown text={String(part.value)} /> : <Json text={json} name="result" />;
+    }
     case "image": return <Image url={part.url} />;
     case "audio": return <audio controls src={part.url} aria-label="audio" />;
     default:
