@@ -187,6 +187,32 @@ test("changes of one datapoint are taken back one after the other, and Enter tha
   await close();
 });
 
+test("what is typed into a cell is saved when another one is opened", async () => {
+  const { page, check, go, close } = await open();
+  const { result } = await send("POST", "/v1/datasets", { name: "from cell to cell" });
+  await send("POST", "/v1/datapoints", { inputs: { q: "one", r: "two" }, linked_datasets: [result.insertedId] });
+  const now = async () => (await rows(result.insertedId)).rows[0].datapoint.inputs;
+  await go(`datasets/${result.insertedId}`, ".table .row");
+  const editor = page.locator(".data-edit textarea");
+  await cell(page, "one").dblclick();
+  await editor.fill("first");
+  await page.getByRole("button", { name: "Edit inputs.r" }).click();
+  await page.waitForSelector("text=Changed inputs.q");
+  await soon.equal(() => editor.inputValue(), "two");
+  await editor.fill("second");
+  await page.getByRole("button", { name: "Edit as JSON" }).first().click();
+  await soon.match(() => editor.inputValue(), /"q": "first"[^]*"r": "second"/);
+  assert.deepEqual(await now(), { q: "first", r: "second" });
+  await editor.fill("{");
+  await page.getByRole("button", { name: "Edit inputs.q" }).click();
+  await page.waitForSelector("text=This is no JSON");
+  await soon.equal(() => editor.inputValue(), "{");
+  await editor.press("Escape");
+  assert.deepEqual(await now(), { q: "first", r: "second" });
+  await check("from cell to cell");
+  await close();
+});
+
 test("datapoints are found by words and by splits, and what is shown is exported", async () => {
   const { page, check, flaws, go, close } = await open();
   await go(`datasets/${questions}`, ".table .row");

@@ -117,7 +117,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
   const ids = asked ?? all.slice(0, shownColumns);
 
   /** Puts a part of a datapoint in place of what it was, and says how it is taken back. */
-  const write = async (r: Row, part: string, json: string, label: string): Promise<Step> => {
+  const write = async (r: Row, part: string, json: string, label: string): Promise<[Step, Row]> => {
     await call(`v1/datapoints/${r.id}`, { method: "PUT", json: `{${JSON.stringify(part)}:${json},"if_version":${r.version}}` });
     const raw = { ...r.raw, [part]: json };
     const next: Row = { ...r, raw, cells: cellsOf(raw), version: json === r.raw[part] ? r.version : r.version + 1 };
@@ -125,35 +125,45 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
     onChange();
     const step: Step = {
       label, id: r.id, version: next.version, undo: async () => {
-        const { version } = await write({ ...next, version: step.version! }, part, r.raw[part]!, label);
+        const [{ version }] = await write({ ...next, version: step.version! }, part, r.raw[part]!, label);
         for (const before of steps.current) if (before.id === r.id && before.version === r.version) before.version = version; // its contents are there again
       },
     };
-    return step;
+    return [step, next];
   };
   const done = (step: Step) => {
     steps.current.push(step);
     setNote(step.label);
     setProblem("");
   };
-  const save = async (d: Draft) => {
+  /** Saves what was typed, and resolves to the datapoint as it is then; to null if it is not saved. */
+  const save = async (d: Draft): Promise<Row | null> => {
     const r = rows.find((x) => x.id === d.id);
     const json = written(d.text, d.isText);
-    if (!r) return;
-    if (json === null) return setProblem("This is no JSON. Put a text between quotes, or choose Text.");
+    const refuse = (why: string) => {
+      setProblem(why);
+      return null;
+    };
+    if (!r) return null;
+    if (json === null) return refuse("This is no JSON. Put a text between quotes, or choose Text.");
     const dot = d.column.indexOf(".");
     const part = dot > 0 ? d.column.slice(0, dot) : d.column;
-    if (dot < 0 && (json[0] !== (part === "history" ? "[" : "{"))) return setProblem(part === "history" ? "The history must be an array of objects." : `All of ${part} must be an object.`);
-    if (json === (dot > 0 ? r.cells.get(d.column) : r.raw[part])) return setDraft(null);
-    if (saving.current) return; // Enter was pressed twice
+    if (dot < 0 && (json[0] !== (part === "history" ? "[" : "{"))) return refuse(part === "history" ? "The history must be an array of objects." : `All of ${part} must be an object.`);
+    if (json === (dot > 0 ? r.cells.get(d.column) : r.raw[part])) {
+      setDraft(null);
+      return r;
+    }
+    if (saving.current) return null; // Enter was pressed twice
     saving.current = true;
     try {
-      done(await write(r, part, dot > 0 ? object(members(r.raw[part]!).set(d.column.slice(dot + 1), json)) : json, `Changed ${d.column}`));
+      const [step, next] = await write(r, part, dot > 0 ? object(members(r.raw[part]!).set(d.column.slice(dot + 1), json)) : json, `Changed ${d.column}`);
+      done(step);
       setDraft(null);
+      return next;
     } catch (e) {
-      if (!(e instanceof ApiError && e.status === 409)) return setProblem(format.messageOf(e));
+      if (!(e instanceof ApiError && e.status === 409)) return refuse(format.messageOf(e));
       setTurn((n) => n + 1);
-      setProblem("Somebody else has changed this datapoint meanwhile. The list has theirs now; your text is still here, and saving again puts it over theirs.");
+      return refuse("Somebody else has changed this datapoint meanwhile. The list has theirs now; your text is still here, and saving again puts it over theirs.");
     } finally {
       saving.current = false;
     }
@@ -195,14 +205,17 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
       setState((s) => ({ ...s, total: s.total + 1, rows: [...s.rows, r] }));
       onChange();
       select(made);
-      edit(r, [...r.cells.keys()][0] ?? "inputs");
+      void edit(r, [...r.cells.keys()][0] ?? "inputs");
       done({ label: "Added a datapoint", undo: async () => { await change({ remove_datapoints: [made] }); again(); } });
     } catch (e) {
       setProblem(format.messageOf(e));
     }
   };
-  const edit = (r: Row | null, column: string) => {
-    if (!may || !r || r.deleted || !column) return;
+  const edit = async (of: Row | null, column: string) => {
+    if (!may || !of || of.deleted || !column) return;
+    const saved = draft && await save(draft); // what was typed elsewhere is not lost
+    if (draft && !saved) return;
+    const r = saved?.id === of.id ? saved : of;
     const before = column.includes(".") || column === "history" ? r.cells.get(column) ?? (column === "history" ? "[]" : '""') : r.raw[column]!;
     const isText = before.startsWith('"');
     setCell(column);
@@ -222,7 +235,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
     { id: "facets", keys: ["b"], label: "Splits", group: "Datapoints", run: () => setSplits((open) => { localStorage.setItem("spangrove.splits", open ? "closed" : "open"); return !open; }) },
     { id: "close", keys: ["escape"], label: "Close the datapoint", group: "Datapoints", run: () => { setDraft(null); select(null); } },
     ...(!may ? [] : [
-      { id: "edit", keys: ["enter", "e"], label: "Edit the cell", group: "Datapoints", run: () => edit(row, cell || ids[0] || "") },
+      { id: "edit", keys: ["enter", "e"], label: "Edit the cell", group: "Datapoints", run: () => void edit(row, cell || ids[0] || "") },
       { id: "undo", keys: ["u", "mod+z"], label: "Undo the last change", group: "Datapoints", run: () => void undo() },
       { id: "mark", keys: ["x"], label: "Mark the datapoint", group: "Datapoints", run: () => mark(row) },
       { id: "add", keys: ["n"], label: "Add a datapoint", group: "Datapoints", run: () => void add() },
@@ -243,7 +256,7 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
         if (!inPeek && draft?.id === r.id && draft.column === c) return editor;
         const v = r.cells.get(c);
         const said = v === undefined ? "" : shown(v);
-        return <span class={`ellipsis data-cell${r.id === selected && c === cell ? " at" : ""}${v !== undefined && !v.startsWith('"') ? " mono" : ""}`} title={said.slice(0, 400)} onClick={(e) => { if (e.detail < 2) setCell(c); }} onDblClick={(e) => { e.stopPropagation(); edit(r, cell || c); }}>{v === undefined ? <span class="faint">–</span> : said.slice(0, 300)}</span>;
+        return <span class={`ellipsis data-cell${r.id === selected && c === cell ? " at" : ""}${v !== undefined && !v.startsWith('"') ? " mono" : ""}`} title={said.slice(0, 400)} onClick={(e) => { if (e.detail < 2) setCell(c); }} onDblClick={(e) => { e.stopPropagation(); void edit(r, cell || c); }}>{v === undefined ? <span class="faint">–</span> : said.slice(0, 300)}</span>;
       },
     })),
   ];
@@ -285,11 +298,12 @@ export function Rows({ id, name, current, may, onChange }: { id: string; name: s
             {marked.size > 0 && <><span>{`${marked.size} marked`}</span><button type="button" class="button plain danger" onClick={() => setRemoving(true)}>Remove</button><button type="button" class="button plain" onClick={() => setMarked(new Set())}>Unmark</button></>}
             <span class="grow" />
             {problem && (!draft || inPeek) && <span class="bad" role="alert">{problem}</span>}
+            {error !== null && rows.length > 0 && <span class="bad" role="alert">{format.messageOf(error)}</span>}
             {note && <span>{note}</span>}
             {steps.current.length > 0 && <button type="button" class="button plain" title="Until this page is left. What was there before stays under Versions." onClick={() => void undo()}>{`Undo (${keysOf("undo") || "u"})`}</button>}
           </div>
         </div>
-        {row && <Peek row={row} may={may} draft={inPeek && draft?.id === row.id ? draft.column : ""} editor={editor} onEdit={(c) => edit(row, c)} onRemove={() => { setMarked(new Set()); setRemoving(true); }} onClose={() => select(null)} />}
+        {row && <Peek row={row} may={may} draft={inPeek && draft?.id === row.id ? draft.column : ""} editor={editor} onEdit={(c) => void edit(row, c)} onRemove={() => { setMarked(new Set()); setRemoving(true); }} onClose={() => select(null)} />}
       </div>
       {removing && (
         <Dialog label="Remove" onClose={() => setRemoving(false)}>
