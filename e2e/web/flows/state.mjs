@@ -437,4 +437,28 @@ test("who could not be signed out is told", async () => {
   await close();
 });
 
+test("of two layouts of a dashboard the last one stays, however slow the first one is", async () => {
+  const chart = async (name) => (await send("POST", "/v1/charts", { name, metric: "duration" })).data.id;
+  const [first, second] = [await chart(`a ${tag}`), await chart(`b ${tag}`)];
+  const layout = [{ chart: first, x: 0, y: 0, width: 4, height: 4 }, { chart: second, x: 4, y: 0, width: 4, height: 4 }];
+  const board = (await send("POST", "/v1/dashboards", { name: `slow ${tag}`, layout })).data.id;
+  const { page, check, go, close } = await open();
+  let puts = 0;
+  await page.route("**/v1/dashboards/**", async (r) => {
+    if (r.request().method() === "PUT" && puts++ === 0) await new Promise((done) => setTimeout(done, 2500));
+    await r.continue();
+  });
+  await go(`dashboards/${board}?arrange=1`, ".tile.arranged");
+  await page.locator(".tile.arranged").first().focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.waitForTimeout(1000); // it is on its way
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.waitForTimeout(3000);
+  await soon.equal(async () => (await send("GET", `/v1/dashboards/${board}`)).data.layout.find((t) => t.chart === first).height, 6);
+  await page.waitForTimeout(500);
+  assert.equal((await send("GET", `/v1/dashboards/${board}`)).data.layout.find((t) => t.chart === first).height, 6);
+  await check("layouts");
+  await close();
+});
+
 await run();

@@ -134,9 +134,10 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
     return () => mine.abort();
   }, [list, query, range, compare, turn]);
 
-  // What was arranged is kept once it rests.
+  // What was arranged is kept once it rests, one layout after the other, so that the last one stays.
   const kept = useRef(JSON.stringify(board.tiles));
-  const keep = async (layout: Tile[]) => {
+  const keeping = useRef(Promise.resolve());
+  const keep = (layout: Tile[]) => (keeping.current = keeping.current.then(async () => {
     const text = JSON.stringify(layout);
     if (text === kept.current) return;
     try {
@@ -144,7 +145,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
       kept.current = text;
       setFailure(null);
     } catch (e) { setFailure(e); }
-  };
+  }));
   useEffect(() => {
     if (!arranging) return;
     const timer = setTimeout(() => void keep(tiles), 600);
@@ -162,12 +163,8 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
     if (p.length > 0) setTiles(p[p.length - 1]!);
     return p.slice(0, -1);
   });
-  const [busy, setBusy] = useState(false);
-  const work = (f: () => Promise<void>) => {
-    setBusy(true);
-    void f().catch(setFailure).then(() => setBusy(false));
-  };
-  const copy = () => work(async () => {
+  const work = useWork();
+  const copy = () => work.run(async () => {
     const ids = new Map<string, string>();
     for (const [key, d] of list) ids.set(key, await saveChart(d.id ? { ...d, id: null } : d));
     const layout = tiles.flatMap((t) => (ids.has(t.chart) ? [{ ...t, chart: ids.get(t.chart)! }] : []));
@@ -175,9 +172,9 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
     go(href(["dashboards", made.data.id], { q: query, range: params.get("range"), arrange: "1" }));
   });
   const rename = () => {
-    if (name.trim() && name.trim() !== board.name) work(async () => { await call(`v1/dashboards/${id}`, { method: "PUT", body: { name: name.trim() } satisfies UpdateDashboardBody }); board.name = name.trim(); });
+    if (name.trim() && name.trim() !== board.name) void work.run(async () => { await call(`v1/dashboards/${id}`, { method: "PUT", body: { name: name.trim() } satisfies UpdateDashboardBody }); board.name = name.trim(); });
   };
-  const remove = (e: MouseEvent) => (!doomed ? setDoomed(true) : !isDouble(e) && work(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = JSON.stringify(latest.current); go(href(["dashboards"])); }));
+  const remove = (e: MouseEvent) => (!doomed ? setDoomed(true) : !isDouble(e) && work.run(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = JSON.stringify(latest.current); go(href(["dashboards"])); }));
   const setArranging = (on: boolean) => { setDoomed(false); setPast([]); setParams({ arrange: on ? "1" : null }); };
   const setRange = (r: string) => setParams({ range: r === defaultRange ? null : r });
 
@@ -200,12 +197,12 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
         <a class="button plain" href={href(["dashboards"])}>All</a>
         <span class="grow" />
         {arranging ? <>
-          <AddChart board={id} there={tiles.map((t) => t.chart)} onAdd={(chart) => work(async () => { await keep(tiles); await addToBoard(id, chart); reload(); })} />
+          <AddChart board={id} there={tiles.map((t) => t.chart)} onAdd={(chart) => void work.run(async () => { await keep(tiles); await addToBoard(id, chart); reload(); })} />
           <button type="button" class="button" disabled={past.length === 0} title={keysOf("board-undo")} onClick={undo}>Undo</button>
           <button type="button" class={`button${doomed ? " danger" : ""}`} onClick={remove}>{doomed ? "Delete the dashboard?" : "Delete"}</button>
           <button type="button" class="button primary" onClick={() => { rename(); setArranging(false); }}>Done</button>
         </> : allows("full") && <>
-          <button type="button" class="button" disabled={busy} onClick={copy} title={board.ready ? "A copy can be arranged and its charts changed" : "Copy"}><Icon name="copy" small />Copy</button>
+          <button type="button" class="button" disabled={work.busy} onClick={() => void copy()} title={board.ready ? "A copy can be arranged and its charts changed" : "Copy"}><Icon name="copy" small />Copy</button>
           {!board.ready && <button type="button" class="button" title={`Arrange (${keysOf("board-arrange")})`} onClick={() => setArranging(true)}>Arrange</button>}
         </>}
       </header>
@@ -215,7 +212,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
         <RangePicker range={range} onChange={setRange} />
         <button type="button" class="button icon" aria-label="Load again" title={`Load again (${keysOf("board-reload")})`} onClick={() => setTurn((n) => n + 1)}><Icon name="reload" small /></button>
       </div>
-      {failure !== null && <p class="told bad" role="alert">{format.messageOf(failure)}</p>}
+      {(work.problem || failure !== null) && <p class="told bad" role="alert">{work.problem || format.messageOf(failure)}</p>}
       {arranging && <p class="told secondary">Arrow keys move the chart that has the focus, with Shift they change its size, Delete takes it off the dashboard. Or drag it, or its corner.</p>}
       {tiles.length === 0
         ? <Empty title="No charts yet">{allows("full") && <div><a class="button primary" href={href(["charts", "new"], { board: id })}>Build a chart</a>{!arranging && <> <button type="button" class="button" onClick={() => setArranging(true)}>Add a saved one</button></>}</div>}</Empty>
