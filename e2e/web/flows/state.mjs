@@ -461,4 +461,40 @@ test("of two layouts of a dashboard the last one stays, however slow the first o
   await close();
 });
 
+test("further rows that could not be read are read at the next try, and the failure is not said any more", async () => {
+  await Promise.all(Array.from({ length: 101 }, (_, i) => send("POST", "/v1/runs", { name: `later ${tag} ${i}`, status: "completed", event_ids: [] })));
+  await Promise.all(Array.from({ length: 105 }, (_, i) => send("POST", "/v1/session/start", { session: { session_name: `later ${tag} ${i}` } })));
+  const { page, check, go, close } = await open();
+  await go(`experiments?name=later ${tag}`, ".table .row");
+  await soon.match(() => page.textContent(".foot"), /^101 runs, 100 loaded/);
+  await failOnce(page, "**/v1/runs?*", (r) => r.url().includes("page=2"));
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 1e6));
+  await soon.match(() => page.textContent(".foot"), /not now/);
+  await page.click(".foot >> text=Try again");
+  await soon.equal(() => page.textContent(".foot"), "101 runs");
+
+  await go(`sessions?q=name~"later ${tag}"`, ".table .row");
+  await soon.match(() => page.textContent(".foot"), /^105 sessions, 100 loaded/);
+  await failOnce(page, "**/v1/sessions/search", (r) => r.postData().includes("cursor"));
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 1e6));
+  await soon.match(() => page.textContent(".foot"), /not now/);
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 0));
+  await page.waitForTimeout(100);
+  await page.locator(".table").evaluate((t) => t.scrollTo(0, 1e6));
+  await soon.match(() => page.textContent(".foot"), /^105 sessions\d/);
+  await soon.equal(() => page.locator(".foot [role=alert]").count(), 0);
+
+  const set = (await send("POST", "/v1/datasets", { name: `differs ${tag}` })).result.insertedId;
+  for (let i = 0; i < 60; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => send("POST", "/v1/datapoints", { inputs: { question: `${i + k}` }, linked_datasets: [set] })));
+  await go(`datasets/${set}?view=versions&from=1`, ".edits details");
+  await soon.equal(() => page.locator(".edits details").count(), 50);
+  await failOnce(page, "**/diff?*", (r) => r.url().includes("cursor"));
+  await page.click("text=Show more of");
+  await page.waitForSelector(".edits [role=alert] >> text=not now");
+  await page.click("text=Show more of");
+  await page.waitForFunction(() => document.querySelectorAll(".edits details").length > 50);
+  await check("further rows");
+  await close();
+});
+
 await run();

@@ -105,6 +105,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     ask(state.cursor, mine.signal).then(
       (answer) => {
         setState((s) => (s.key === key ? { ...s, rows: [...s.rows, ...answer.events], cursor: answer.next_cursor ?? null } : s));
+        setError(null);
         setLoading(false);
       },
       (e) => {

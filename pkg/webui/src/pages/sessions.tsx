@@ -128,6 +128,7 @@ export function SessionsPage() {
     ask({ cursor: state.cursor }, mine.signal).then(
       (page) => {
         setState((s) => (s.key === key ? { ...s, rows: [...s.rows, ...page.sessions], cursor: page.next_cursor } : s));
+        setError(null);
         setLoading(false);
       },
       (e) => {

@@ -2,10 +2,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { GetDatasetDiffAnswer, ListDatasetVersionsAnswer, ListRunsAnswer } from "../../api/types.gen.ts";
-import { href, route, setParams } from "../../app/router.ts";
+import { go, href, route, setParams } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
 import { rowHeight } from "../../parts/columnmenu.tsx";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
+import { useWork } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Table, type Column } from "../../parts/table.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
@@ -37,6 +38,10 @@ export function Versions({ id, current }: { id: string; current: number }) {
   const d = diff.value;
   const own = more.key === key ? more : { key, rows: [], cursor: d?.next_cursor ?? null };
   const rows = [...(d?.rows ?? []), ...own.rows];
+  const showMore = async () => {
+    const a = await ask(own.cursor);
+    setMore({ key, rows: [...own.rows, ...a.rows], cursor: a.next_cursor });
+  };
   const versions = list.value ?? [];
   const pick = (name: string, v: number) => <select class="input" aria-label={name} value={String(v)} onChange={(e) => setParams({ [name]: e.currentTarget.value })}>
     {!versions.some((x) => x.version === v) && <option value={String(v)}>{`v${v}`}</option>}
@@ -69,11 +74,16 @@ export function Versions({ id, current }: { id: string; current: number }) {
         <div class="scroll edits">
           {diff.error ? <Problem error={diff.error} retry={diff.reload} /> : d && rows.length === 0 && <Empty title={from === to ? "Choose two versions" : "No datapoint differs"}><p>Only the order, or the dataset's own fields, may have changed.</p></Empty>}
           {rows.map((r) => <EditView key={r.datapoint_id} edit={r} />)}
-          {own.cursor && <button type="button" class="button" onClick={() => void ask(own.cursor).then((a) => setMore({ key, rows: [...own.rows, ...a.rows], cursor: a.next_cursor }))}>{`Show more of ${format.count((d?.added ?? 0) + (d?.removed ?? 0) + (d?.changed ?? 0))}`}</button>}
+          {own.cursor && <ShowMore key={key} of={(d?.added ?? 0) + (d?.removed ?? 0) + (d?.changed ?? 0)} onMore={showMore} />}
         </div>
       </div>
     </div>
   );
+}
+
+function ShowMore({ of, onMore }: { of: number; onMore: () => Promise<void> }) {
+  const { busy, problem, run } = useWork();
+  return <><button type="button" class="button" disabled={busy} onClick={() => void run(onMore)}>{`Show more of ${format.count(of)}`}</button>{problem && <p class="bad" role="alert">{problem}</p>}</>;
 }
 
 type Contents = NonNullable<Edit["before"]>;
@@ -140,6 +150,6 @@ export function Runs({ id, current }: { id: string; current: number }) {
   ];
   if (runs.error) return <Problem error={runs.error} retry={runs.reload} />;
   if (runs.value && list.length === 0) return <Empty title="No run has used it yet"><p>An experiment over this dataset records the version that it ran with.</p><code>spangrove eval</code></Empty>;
-  return <div class="main fill">{runs.loading && <div class="progress" role="progressbar" aria-label="Loading" />}<Table label="Runs" columns={columns} rows={list} rowId={(r) => r.run_id} rowHeight={rowHeight()} selected={selected} onSelect={(s) => setParams({ s }, true)} onOpen={(r) => { location.hash = href(["experiments", r]); }} total={list.length} />
+  return <div class="main fill">{runs.loading && <div class="progress" role="progressbar" aria-label="Loading" />}<Table label="Runs" columns={columns} rows={list} rowId={(r) => r.run_id} rowHeight={rowHeight()} selected={selected} onSelect={(s) => setParams({ s }, true)} onOpen={(r) => go(href(["experiments", r]))} total={list.length} />
     <div class="foot" role="status">{`${format.plural(list.length, "run")}${list.length === most ? ", the newest" : ""}`}</div></div>;
 }

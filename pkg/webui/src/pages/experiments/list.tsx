@@ -51,6 +51,7 @@ export function ListPage() {
   const [state, setState] = useState<{ key: string; all: Run[]; page: number; total: number; more: boolean }>({ key: "", all: [], page: 0, total: 0, more: false });
   const [error, setError] = useState<unknown>(null);
   const [loading, setLoading] = useState(true);
+  const [turn, setTurn] = useState(0);
   const read = async (page: number, signal?: AbortSignal) => {
     setLoading(true);
     try {
@@ -82,7 +83,7 @@ export function ListPage() {
     const stop = new AbortController();
     sumUp(waiting.split(","), stop.signal).catch((e) => { if (!isAbort(e)) setError(e); });
     return () => stop.abort();
-  }, [waiting]);
+  }, [waiting, turn]);
   const going = all.filter((r) => r.aggregates !== undefined && ["pending", "running"].includes(r.status)).map((r) => r.run_id).join();
   useEffect(() => {
     if (going === "") return;
@@ -98,6 +99,11 @@ export function ListPage() {
     later();
     return () => { stop.abort(); clearTimeout(timer); };
   }, [going]);
+  const retry = () => {
+    setError(null);
+    setTurn((n) => n + 1);
+    if (state.more) void read(state.page + 1);
+  };
   const more = () => { if (state.more && !loading && !error && state.key === key) void read(state.page + 1); };
   useEffect(() => { if (!known && all.length < mostSorted) more(); }, [known, state, loading]);
   const metrics = useMemo(() => metricsOf(all).slice(0, mostMetrics), [all]);
@@ -160,7 +166,7 @@ export function ListPage() {
         )}
         <div class="foot" role="status" aria-live="off">
           {state.key && <span>{`${format.plural(state.total, "run")}${all.length < state.total ? `, ${format.count(all.length)} loaded${known ? "" : " and sorted"}` : ""}`}</span>}
-          {error && all.length > 0 ? <span class="bad" role="alert">{String(error)}</span> : null}
+          {error && all.length > 0 ? <><span class="bad" role="alert">{format.messageOf(error)}</span><button type="button" class="button plain" onClick={retry}>Try again</button></> : null}
         </div>
       </div>
     </div>
