@@ -497,4 +497,17 @@ test("further rows that could not be read are read at the next try, and the fail
   await close();
 });
 
+test("a first session is seen though the clock of the browser is wrong", async () => {
+  await stored();
+  const { page, check, go, close } = await open();
+  await page.addInitScript(() => { const now = Date.now; Date.now = () => now() + 10 * 60_000; });
+  await go("start", ".waiting");
+  await page.waitForTimeout(1500);
+  assert.match(await page.textContent(".waiting"), /Waiting for the next session/);
+  const { session } = await stored();
+  await page.waitForSelector(`.waiting a[href="#/session/${session}"]`);
+  await check("clocks");
+  await close();
+});
+
 await run();

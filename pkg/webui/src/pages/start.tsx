@@ -44,12 +44,16 @@ export function StartPage() {
     const stop = new AbortController();
     let timer = 0;
     let looks = 0;
+    let before = ""; // the newest session by then
     const look = async () => {
       try {
-        const newest = (range: SearchSessionsBody) => searchSessions({ limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range }, stop.signal);
-        if (looks === 0) setBusy((await newest({ dateRange: { $lte: opened - 60_000 } })).sessions.length > 0);
-        const first = (await newest({ dateRange: { $gte: opened - 60_000 } })).sessions[0];
-        if (first) {
+        const newest = async (range: SearchSessionsBody) => (await searchSessions({ limit: 1, filters: [{ ...isSample, operator: "is not" }], ...range }, stop.signal)).sessions[0];
+        if (looks === 0) {
+          before = (await newest({ dateRange: { $lte: opened - 60_000 } }))?.session_id ?? "";
+          setBusy(before !== "");
+        }
+        const first = await newest({}); // whatever the clocks of this machine and of what sends say
+        if (first && first.session_id !== before) {
           setFound({ id: first.session_id, name: first.session_name });
           return;
         }
