@@ -510,4 +510,22 @@ test("a first session is seen though the clock of the browser is wrong", async (
   await close();
 });
 
+test("a comment that is begun is there again after a look at another event", async () => {
+  const { session, event } = await stored();
+  const { page, context, check, go, close } = await open();
+  await context.addInitScript(() => localStorage.setItem("spangrove.person", "Ann"));
+  await go(`session/${session}?e=${event}`, ".comments form");
+  await page.fill(".comments textarea", "half a sentence");
+  await page.locator(".tree-row").first().click();
+  await page.waitForFunction((id) => !location.hash.includes(id), event);
+  await soon.equal(() => page.inputValue(".comments textarea"), "");
+  await page.goto(`${base}/#/session/${session}?e=${event}`);
+  await soon.equal(() => page.inputValue(".comments textarea"), "half a sentence");
+  await page.locator(".comments form .button", { hasText: "Comment" }).click();
+  await page.waitForSelector(".comments article >> text=half a sentence");
+  assert.equal(await page.inputValue(".comments textarea"), "");
+  await check("a comment");
+  await close();
+});
+
 await run();

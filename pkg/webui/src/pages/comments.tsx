@@ -9,13 +9,21 @@ import { Problem, useLoaded } from "../parts/common.tsx";
 import { isDouble, useWork } from "../parts/form.tsx";
 import { AskPerson } from "../parts/person.tsx";
 
+/** What is written of an event and not said yet: it is there again when somebody comes back to the event. */
+const drafts = new Map<string, string>();
+
 /** How many the thread shows until somebody asks for all. */
 const few = 20;
 
 export function Comments({ event, onChange }: { event: string; onChange?: () => void }) {
   const list = useLoaded(event, (signal) => call<ListCommentsAnswer>(`v1/events/${event}/comments`, { signal }));
   const [all, setAll] = useState(false);
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useState(drafts.get(event) ?? "");
+  const write = (text: string) => {
+    setDraft(text);
+    if (text) drafts.set(event, text);
+    else drafts.delete(event);
+  };
   const [asking, setAsking] = useState(false);
   const { busy, problem, run } = useWork();
   const may = allows("full");
@@ -28,7 +36,7 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
     if (person.value === "") setAsking(true);
     else if (!busy) void change(async () => {
       await call(`v1/events/${event}/comments`, { method: "POST", body: { author: person.value, text: draft } satisfies CreateCommentBody });
-      setDraft((now) => (now === draft ? "" : now)); // what was typed meanwhile stays
+      if (drafts.get(event) === draft) write(""); // what was typed meanwhile stays
     });
   };
   if (list.error && !list.value) return <Problem error={list.error} retry={list.reload} />;
@@ -42,7 +50,7 @@ export function Comments({ event, onChange }: { event: string; onChange?: () => 
       {comments.slice(hidden).map((c) => <Said key={c.id} comment={c} may={may} busy={busy} change={change} />)}
       {may && (asking ? <AskPerson name={person.value} onName={(name) => { setPerson(name); setAsking(false); if (draft.trim() !== "") add(); }}>Comment under this name</AskPerson> : (
         <form onSubmit={(e) => { e.preventDefault(); add(); }}>
-          <textarea class="input" rows={2} required maxLength={10_000} aria-label="New comment" placeholder="Comment" value={draft} onInput={(e) => setDraft(e.currentTarget.value)}
+          <textarea class="input" rows={2} required maxLength={10_000} aria-label="New comment" placeholder="Comment" value={draft} onInput={(e) => write(e.currentTarget.value)}
             onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); if (draft.trim() !== "") add(); } }} />
           <button type="submit" class="button" disabled={busy || draft.trim() === ""}>Comment</button>
           {person.value !== "" && <button type="button" class="button plain" title="Change the name" onClick={() => setAsking(true)}><span class="ellipsis">{`as ${person.value}`}</span></button>}
