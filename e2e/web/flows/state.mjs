@@ -267,6 +267,25 @@ test("what is made of an event, and what a metric sees of it, has all its digits
   await close();
 });
 
+test("what is written from right to left is read from right to left", async () => {
+  const { session, event } = await stored({ inputs: { chat_history: [{ role: "user", content: "מה שלום ההזמנה?" }] }, outputs: { role: "assistant", content: "**طلبك** في الطريق.\n\n- نعم." } });
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .prose li");
+  const ends = await page.locator(".detail .message .prose").evaluateAll((all) => all.map((prose) => {
+    const walker = document.createTreeWalker(prose, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    for (let n = walker.nextNode(); n; n = walker.nextNode()) texts.push(n);
+    const place = (node, at) => { const r = new Range(); r.setStart(node, at); r.setEnd(node, at + 1); return r.getBoundingClientRect().left; };
+    const [first, last] = [texts[0], texts.at(-1)];
+    return place(last, last.length - 1) < place(first, 0); // the sign at the end stands left of the first letter
+  }));
+  assert.deepEqual(ends, [true, true]);
+  await page.fill(".comments textarea", "שלום?");
+  assert.equal(await page.locator(".comments textarea").evaluate((t) => getComputedStyle(t).unicodeBidi), "plaintext");
+  await check("right to left");
+  await close();
+});
+
 test("a filter that cannot be read makes no queue", async () => {
   const { page, check, go, close } = await open();
   await go("queues?edit=new", "dialog[open]");
