@@ -509,6 +509,7 @@ test("values are written for people", () => {
   assert.equal(format.duration(Infinity), "–");
   assert.equal(format.cost(0.000042), "$0.000042");
   assert.equal(format.cost(12.345), "$12.35");
+  assert.deepEqual([1.2e-6, 2.5e-9].map(format.cost), ["$0.0000012", "$0.0000000025"]); // a cached token costs something
   assert.equal(format.short(1_234_567), "1.2M");
   assert.deepEqual([9999, 10_000, 99_949, 99_950, 999_499, 999_500, 999_499_999, 999_500_000, -250_000].map(format.short), ["9,999", "10.0k", "99.9k", "100k", "999k", "1.0M", "999M", "1.0B", "-250k"]);
   assert.equal(format.time(NaN), "–");

@@ -39,7 +39,7 @@ function twoUnits(n: number, unit: string, rest: number, smaller: string): strin
 export function cost(usd: number): string {
   if (usd === 0) return "$0";
   if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
-  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
 }
 
 /** Bytes: 1536 → "1.5 KB", 5368709120 → "5.0 GB". */
