@@ -208,6 +208,26 @@ test("that there is no next item is said beside the one that was saved", async (
   await ann.close();
 });
 
+test("who leaves while an item is saved claims no other", async () => {
+  const tag = uuid().slice(0, 8);
+  const { ids } = await calls(tag, 2);
+  const good = await metric({ name: `left ${tag}`, return_type: "boolean" });
+  const { queue } = await send("POST", "/v1/queues", { name: `left ${tag}`, event_ids: ids, annotators_per_item: 1, metrics: [good] });
+  const ann = await as("Ann");
+  await ann.go(`queues/${queue.id}`, ".scoring");
+  await ann.page.route("**/annotations", async (r) => { await new Promise((done) => setTimeout(done, 1000)); await r.continue(); });
+  await ann.page.keyboard.press("1");
+  const saved = ann.page.waitForResponse("**/annotations");
+  await ann.page.keyboard.press("Enter");
+  await ann.page.evaluate(() => { location.hash = "#/queues"; });
+  await saved;
+  await ann.page.waitForTimeout(1000);
+  const { counts } = await send("GET", `/v1/queues/${queue.id}`);
+  assert.deepEqual([counts.done, counts.held], [1, 0]);
+  await ann.check("leaving");
+  await ann.close();
+});
+
 test("queues are made, changed and deleted, with hostile texts, at all widths", async () => {
   const { ids } = await calls("hostile", 1);
   const tag = uuid().slice(0, 8);

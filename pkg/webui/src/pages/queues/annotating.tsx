@@ -56,6 +56,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
 
   /** Shows an item, or the next that waits, with what was said of it. */
   const open = async (event: string | null, given?: Draft) => {
+    if (left.current) return; // nobody would see what is claimed
     setBusy(true);
     setProblem("");
     setLost("");
