@@ -516,6 +516,19 @@ test("further rows that could not be read are read at the next try, and the fail
   await close();
 });
 
+test("a score that comes while its session is open is shown", async () => {
+  const { session, event } = await stored();
+  const { page, check, go, close } = await open();
+  await go(`session/${session}`, ".tree-row");
+  await page.waitForTimeout(1000); // the stream stands
+  await send("PUT", "/v1/events", { event_id: event, metrics: { helpful: 0.5 } });
+  await page.waitForSelector(".summary >> text=1 score");
+  await send("PUT", "/v1/events", { event_id: event, metrics: { polite: 1 } });
+  await page.waitForSelector(".summary >> text=2 scores");
+  await check("scores");
+  await close();
+});
+
 test("a first session is seen though the clock of the browser is wrong", async () => {
   await stored();
   const { page, check, go, close } = await open();

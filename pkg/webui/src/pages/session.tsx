@@ -36,12 +36,15 @@ const views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"
 type View = (typeof views)[number];
 
 const none: ReadonlySet<string> = new Set();
+
+/** How often the scores of a session that changes are read at most, in milliseconds. */
+const scoresGap = 3000;
 const coarse = matchMedia("(pointer: coarse)");
 
 export function SessionPage({ id }: { id: string }) {
   const { params } = route.value;
   const view: View = views.find((v) => v === params.get("view")) ?? "tree";
-  const { tree, error, retry, parts } = useTree(id, params.get("e"));
+  const { tree, error, retry, parts, again } = useTree(id, params.get("e"));
 
   useLayoutEffect(() => {
     const beside = (by: number) => {
@@ -56,10 +59,10 @@ export function SessionPage({ id }: { id: string }) {
 
   if (error) return <div class="page"><Problem error={error} retry={retry} /></div>;
   if (!tree) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
-  return <Session tree={tree} parts={parts} id={id} view={view} />;
+  return <Session tree={tree} parts={parts} again={again} id={id} view={view} />;
 }
 
-function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: string; view: View }) {
+function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreeParts; again: number; id: string; view: View }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = (selectedId && tree.byId.get(selectedId)) || null;
@@ -87,6 +90,15 @@ function Session({ tree, parts, id, view }: { tree: Tree; parts: TreeParts; id: 
   const rowHeight = coarse.matches ? 44 : view === "timeline" ? 24 : 26;
 
   const scores = useScores(id);
+  const due = useRef(0);
+  useEffect(() => { // scores are no part of the tree
+    if (again === 0) return;
+    const timer = setTimeout(() => {
+      due.current = Date.now() + scoresGap;
+      scores.reload();
+    }, Math.max(0, due.current - Date.now()));
+    return () => clearTimeout(timer);
+  }, [again]);
   const [showScores, setShowScores] = useState(false);
   const hits = useHits(id, find);
   const match = useMemo(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);

@@ -29,10 +29,11 @@ export interface TreeParts {
   used: (ids: string[]) => void; // these are on screen
 }
 
-export function useTree(id: string, selected: string | null): { tree: Tree | null; error: unknown; retry: () => void; parts: TreeParts } {
+export function useTree(id: string, selected: string | null): { tree: Tree | null; error: unknown; retry: () => void; parts: TreeParts; again: number } {
   const [tree, setTree] = useState<Tree | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [turn, setTurn] = useState(0);
+  const [again, setAgain] = useState(0); // how often it was read since something may have changed
   const [loading, setLoading] = useState(false);
   const [problem, setProblem] = useState<TreeParts["problem"]>(null);
   const known = useRef<Tree | null>(null);
@@ -84,7 +85,11 @@ export function useTree(id: string, selected: string | null): { tree: Tree | nul
     void load().then((young) => {
       if (stop.signal.aborted || !known.current) return;
       const gap = known.current.truncated ? growGapInParts : growGap;
-      unfollow = follow(id, { gap, every: Math.max(gap, growEvery), likely: young, read: load });
+      unfollow = follow(id, { gap, every: Math.max(gap, growEvery), likely: young, read: async () => {
+        const likely = await load();
+        setAgain((n) => n + 1);
+        return likely;
+      } });
     });
     return () => {
       stop.abort();
@@ -136,5 +141,5 @@ export function useTree(id: string, selected: string | null): { tree: Tree | nul
       used: (ids: string[]) => { if (known.current?.truncated) use(known.current, ids, clock.current + 1); },
     };
   }, [id]);
-  return { tree, error, retry: () => setTurn((n) => n + 1), parts: { ...parts, loading, problem } };
+  return { tree, error, retry: () => setTurn((n) => n + 1), parts: { ...parts, loading, problem }, again };
 }
