@@ -13,6 +13,7 @@ const hash = signal(location.hash);
 export const holding: { keep: ((to: string) => boolean) | null } = { keep: null };
 
 addEventListener("hashchange", () => {
+  if (location.hash === hash.value) return;
   if (holding.keep?.(location.hash)) history.replaceState(history.state, "", hash.value);
   else hash.value = location.hash;
 });
@@ -40,7 +41,9 @@ export function href(path: string[], params: Record<string, string | null> = {})
 
 /** Goes to a page, with an entry in the browser's history. */
 export function go(address: string): void {
+  if (holding.keep?.(address)) return;
   location.hash = address.replace(/^#/, "");
+  hash.value = location.hash;
 }
 
 /** Goes to a page in the place of this one: the browser's history keeps no entry of it. */

@@ -4,8 +4,7 @@ import { call } from "../api/client.ts";
 import type { CreateViewAnswer, CreateViewBody, ListViewsAnswer, UpdateViewBody, View } from "../api/types.gen.ts";
 import { go, href, route } from "../app/router.ts";
 import { allows } from "../app/session.ts";
-import { messageOf } from "../model/format.ts";
-import { isDouble } from "../parts/form.tsx";
+import { isDouble, useWork } from "../parts/form.tsx";
 import { Icon } from "../parts/icon.tsx";
 
 type Of = "sessions" | "completions" | "events";
@@ -29,31 +28,18 @@ const same = (a: Record<string, unknown>, b: Record<string, unknown>) => JSON.st
 export function ViewsMenu({ of }: { of: Of }) {
   const [views, setViews] = useState<View[] | null>(null);
   const [name, setName] = useState("");
-  const [problem, setProblem] = useState("");
+  const listing = useWork();
+  const { busy, problem, run } = useWork();
   const [doomed, setDoomed] = useState("");
   const may = allows("full");
   const current = route.value.params.get("view");
   const state = stateNow();
-  const load = async () => {
-    try {
-      setViews((await call<ListViewsAnswer>("v1/views?limit=1000")).data.filter((v) => v.page === of));
-      setProblem("");
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-  };
-  useEffect(() => { if (current) void load(); }, []);
-  const [busy, setBusy] = useState(false);
-  const change = async (work: () => Promise<unknown>) => {
-    setBusy(true);
-    try {
-      await work();
-      await load();
-    } catch (error) {
-      setProblem(messageOf(error));
-    }
-    setBusy(false);
-  };
+  const load = async () => setViews((await call<ListViewsAnswer>("v1/views?limit=1000")).data.filter((v) => v.page === of));
+  useEffect(() => { if (current) void listing.run(load); }, []);
+  const change = (work: () => Promise<unknown>) => run(async () => {
+    await work();
+    await load();
+  });
   const save = () => change(async () => {
     const made = await call<CreateViewAnswer>("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } satisfies CreateViewBody });
     setName("");
@@ -66,7 +52,7 @@ export function ViewsMenu({ of }: { of: Of }) {
   return (
     <>
       <button type="button" class="button plain" popoverTarget="views-menu"><span class="ellipsis">{shown?.name ?? preset?.[0] ?? "Views"}</span><Icon name="down" small /></button>
-      <div id="views-menu" class="menu views-menu" popover="auto" onToggle={(e) => { if ((e as unknown as ToggleEvent).newState === "open") { setDoomed(""); void load(); } }}>
+      <div id="views-menu" class="menu views-menu" popover="auto" onToggle={(e) => { if ((e as unknown as ToggleEvent).newState === "open") { setDoomed(""); void listing.run(load); } }}>
         <ul aria-label="Views of every project">
           {presets[of].map(([label, q]) => <li key={label}><a href={href([of], { q, range: state.range ?? null })} title={q || "no filter"} onClick={hide}><span class="grow">{label}</span>{preset?.[0] === label && <Icon name="check" small />}</a></li>)}
         </ul>
@@ -90,7 +76,7 @@ export function ViewsMenu({ of }: { of: Of }) {
             <button type="submit" class="button" disabled={busy || name.trim() === ""}>Save</button>
           </form>
         )}
-        {problem && <p class="bad" role="alert">{problem}</p>}
+        {(problem || listing.problem) && <p class="bad" role="alert">{problem || listing.problem}</p>}
       </div>
     </>
   );
