@@ -1,1 +1,1 @@
-import"./T73D.js";
+import"./624B.js";
