@@ -52,7 +52,7 @@ func (b *eventBuilder) putDocuments(t target, raw []byte) bool {
 				b.arena = append(b.arena, ',')
 			}
 			key := string(m.Key)
-			if key == text {
+			if text != "" && key == text { // "" may be a key, too
 				key = "content"
 			}
 			b.arena = append(b.arena, '"')
