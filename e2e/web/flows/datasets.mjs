@@ -204,7 +204,7 @@ test("what is typed into a cell is saved when another one is opened", async () =
   await soon.match(() => editor.inputValue(), /"q": "first"[^]*"r": "second"/);
   assert.deepEqual(await now(), { q: "first", r: "second" });
   await editor.fill("{");
-  await page.getByRole("button", { name: "Edit inputs.q" }).click();
+  await page.getByRole("button", { name: "Edit as JSON" }).nth(1).click();
   await page.waitForSelector("text=This is no JSON");
   await soon.equal(() => editor.inputValue(), "{");
   await editor.press("Escape");

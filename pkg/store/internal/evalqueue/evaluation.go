@@ -221,9 +221,7 @@ func storable(o *evaluation.Outcome) {
 //
 //  1. The evaluation's row is set. Nothing else happens if it is not done, or has no score.
 //  2. A score of an older version of the metric gives way to one that was asked for later (Outdated).
-//  3. The score and its explanation become metrics of the event. An explanation of the score before is taken off.
-//
-// The event is not listed for evaluation again because of it (Muted): metrics would evaluate each other's scores forever.
+//  3. The score and its explanation become metrics of the event (writeScore).
 //
 // "Still the last one" is decided by the number of attempts. They count anew after a retry, and when a backfill is resumed, so
 // a holder from before may meet its number again. Its outcome then ends the claim of another: it is of the same version of
