@@ -107,8 +107,8 @@ examined-test: ## the store's suite, with an examination of the database after e
 segments-test: ## 20,000 answers of segments on each database, compared with the rows'
 	SPANGROVE_COMPARISONS=20000 e2e/with-postgres.sh go test -count=1 -timeout 60m -run '(TestSQLite|TestPostgres)$$/Segments' ./pkg/store
 
-race-all: ## the whole store with the race detector: SQLite itself too, behind a pooler and with a replica
-	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 150m ./pkg/store/...
+race-all: ## the whole store with the race detector: SQLite itself too, behind a pooler and with a replica (segments-test compares more answers)
+	SPANGROVE_COMPARISONS=400 CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 150m ./pkg/store/...
 
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -229,10 +230,14 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	if n := place.Count(t, `SELECT count(*) FROM id_filter_day`); n > 64 {
 		t.Errorf("%d days are still looked at by themselves", n)
 	}
-	before := observed(t, meter, "spangrove_store_statements")
-	put(tools(10, clock.Now(), time.Millisecond))
-	if got := observed(t, meter, "spangrove_store_statements") - before; got > 10*50 {
-		t.Errorf("ten events take %d statements", got)
+	least := int64(math.MaxInt64) // on a busy machine those of background work are among them
+	for range 3 {
+		before := observed(t, meter, "spangrove_store_statements")
+		put(tools(10, clock.Now(), time.Millisecond))
+		least = min(least, observed(t, meter, "spangrove_store_statements")-before)
+	}
+	if least > 10*50 {
+		t.Errorf("ten events take %d statements", least)
 	}
 	for range 2 {
 		rows := place.Count(t, `SELECT count(*) FROM event`)
