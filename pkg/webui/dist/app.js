@@ -1,1 +1,1 @@
-import"./624B.js";
+import"./ARF7.js";

@@ -66,12 +66,13 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
     const { from } = termAt(draft, caret);
     const done = !s.text.endsWith(":");
     const next = `${draft.slice(0, from)}${s.text}${done ? " " : ""}${draft.slice(caret).trimStart()}`;
-    type(next);
     const place = from + s.text.length + (done ? 1 : 0);
-    requestAnimationFrame(() => {
-      input.current?.setSelectionRange(place, place);
-      void suggest(next);
-    });
+    if (input.current) {
+      input.current.value = next; // at once: letters that follow come before the next frame
+      input.current.setSelectionRange(place, place);
+    }
+    type(next);
+    void suggest(next);
     if (done) commit(next);
   };
 
