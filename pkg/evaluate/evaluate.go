@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -195,18 +194,15 @@ func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	}
 }
 
-// MaxExplanation is how many bytes engines keep of an explanation that an evaluator gave: it goes to the event's metrics.
+// MaxExplanation is how many bytes are kept of an explanation that code or an expression gave: it goes to the event's metrics.
 const MaxExplanation = 10_000
 
-// Clip returns a copy of s, or of the beginning of it that has at most n bytes.
+// Clip returns a copy of s, or of the beginning of it that has at most n bytes, with an ellipsis behind.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return strings.Clone(s)
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return rawjson.Prefix(s, n) + "…"
 }
 
 // scoreOf returns the event's score of the metric with this name, or nil.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // visible writes as escapes what a reader cannot see, and a model can: control characters other than line breaks and tabs, and
@@ -51,11 +51,7 @@ func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	end := max(0, most-len(ellipsis))
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + ellipsis
+	return rawjson.Prefix(s, max(0, most-len(ellipsis))) + ellipsis
 }
 
 // took writes milliseconds as a person reads them.

@@ -3,13 +3,13 @@ package otlpmap
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // attr is one attribute of a span, with what follows from its name, and what has become of it so far. Attributes
@@ -235,21 +235,13 @@ func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	}
 	if opt.MaxFieldBytes >= 0 && val.Type() == pcommon.ValueTypeStr && len(val.Str()) > opt.MaxFieldBytes {
 		s.truncated = append(s.truncated, cutOff{key, len(val.Str())})
-		a.val = pcommon.NewValueStr(head(val.Str(), opt.MaxFieldBytes))
+		a.val = pcommon.NewValueStr(rawjson.Prefix(val.Str(), opt.MaxFieldBytes))
 	}
 }
 
 // maxAttrs bounds the attributes of a span that can stand in a slot, since slotIndex and eventBuilder.by number them
 // by int16; the others are kept as they are.
 const maxAttrs = 1<<15 - 2
-
-// head cuts a string that is longer than limit bytes on a rune's boundary, at limit or just before it.
-func head(s string, limit int) string {
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
 
 // place is what the tables have for an attribute's name: its slot, or else its family and where
 // the path within that starts. -1 for none.

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // The defaults of Options.
@@ -336,12 +337,7 @@ func Shared(spans int) (resource, scope int) {
 }
 
 // sharedText returns the begin of a text.
-func sharedText(s string) string {
-	if len(s) > maxSharedText {
-		return head(s, maxSharedText)
-	}
-	return s
-}
+func sharedText(s string) string { return rawjson.Prefix(s, maxSharedText) }
 
 // stampPrefix marks the attributes that this service's own receiver puts on a resource.
 const stampPrefix = "spangrove."

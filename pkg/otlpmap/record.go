@@ -225,7 +225,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 func (r *record) cut(text string) string {
 	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && len(text) > limit {
 		r.b.losses.cuts = append(r.b.losses.cuts, cutOff{r.name, len(text)})
-		return head(text, limit)
+		return rawjson.Prefix(text, limit)
 	}
 	return text
 }

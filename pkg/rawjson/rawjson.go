@@ -391,6 +391,17 @@ func Concat(a, b json.RawMessage) json.RawMessage {
 	return append(out, b[1:]...)
 }
 
+// Prefix returns s, or the longest beginning of it that has at most n bytes and does not end within a character.
+func Prefix(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
 // ValidText returns s with everything PostgreSQL's text cannot hold (NUL, bytes that are not
 // UTF-8) replaced by U+FFFD, and how many replacements that took.
 func ValidText(s string) (string, int) {

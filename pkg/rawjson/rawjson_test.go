@@ -148,3 +148,16 @@ func BenchmarkAppendString(b *testing.B) {
 		buf = AppendString(buf[:0], s)
 	}
 }
+
+func TestPrefix(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"", 0, ""}, {"abc", 3, "abc"}, {"abc", 2, "ab"}, {"abc", 0, ""}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"é", 1, ""}} {
+		if got := Prefix(x.s, x.n); got != x.want {
+			t.Errorf("Prefix(%q, %d) = %q, want %q", x.s, x.n, got, x.want)
+		}
+	}
+}

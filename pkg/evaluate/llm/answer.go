@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -199,9 +198,5 @@ func cut(s string, n int) string {
 		return s
 	}
 	const end = "…"
-	n -= len(end)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + end
+	return rawjson.Prefix(s, n-len(end)) + end
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -126,11 +125,7 @@ func begin(s string) string {
 	if len(s) <= evaluation.MaxLabelledText {
 		return s
 	}
-	n := evaluation.MaxLabelledText
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return string([]byte(s[:n])) + "…"
+	return rawjson.Prefix(s, evaluation.MaxLabelledText) + "…"
 }
 
 // CountEvaluations counts the evaluations of a metric that were asked for from one time to another, in Unix milliseconds, both
