@@ -161,47 +161,24 @@ func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessio
 		err := sqldb.Each(ctx, c, `
 			SELECT
 				session_id,
-				num_events,
-				num_model_events,
-				num_tool_events,
-				num_unfinished,
-				num_errors,
-				num_feedback,
-				prompt_tokens,
-				completion_tokens,
-				total_tokens,
-				cost,
-				num_costs,
 				root_id,
 				root_day,
 				last_root_id,
 				last_root_day,
-				implicit <> 0
+				implicit <> 0,`+totalsColumns+`
 			FROM session
 			WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
 			func(scan func(...any) error) error {
 				var id uuid.UUID
 				r := &rollup{}
-				t := &r.totals
-				err := scan(
+				err := scan(append([]any{
 					sqldb.ScanID(&id),
-					&t.n,
-					&t.models,
-					&t.tools,
-					&t.unfinished,
-					&t.errors,
-					&t.feedback,
-					&t.prompt,
-					&t.completion,
-					&t.total,
-					&t.cost,
-					&t.costs,
 					sqldb.ScanID(&r.rootID),
 					&r.rootDay,
 					sqldb.ScanID(&r.lastID),
 					&r.lastDay,
 					&r.derived,
-				)
+				}, r.totals.targets()...)...)
 				if err != nil {
 					return err
 				}

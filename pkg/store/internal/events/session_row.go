@@ -37,15 +37,6 @@ func readSessionRow(ctx context.Context, c sqldb.Conn, project int64, id uuid.UU
 			event_day,
 			first_ms,
 			last_ms,
-			num_events,
-			num_model_events,
-			num_errors,
-			num_feedback,
-			prompt_tokens,
-			completion_tokens,
-			total_tokens,
-			cost,
-			num_costs,
 			coalesce(run_id, ''),
 			root_ms,
 			root_id,
@@ -53,26 +44,14 @@ func readSessionRow(ctx context.Context, c sqldb.Conn, project int64, id uuid.UU
 			last_root_ms,
 			last_root_id,
 			last_root_day,
-			user_ms,
-			num_calls,
-			num_tool_events,
-			num_unfinished
+			user_ms,`+totalsColumns+`
 		FROM session
-		WHERE project_id = $1 AND session_id = $2`+forUpdate, []any{project, c.ID(id)},
+		WHERE project_id = $1 AND session_id = $2`+forUpdate, []any{project, c.ID(id)}, append([]any{
 		&r.implicit,
 		&r.nameRank,
 		&r.eventDay,
 		&r.first,
 		&r.last,
-		&r.totals.n,
-		&r.totals.models,
-		&r.totals.errors,
-		&r.totals.feedback,
-		&r.totals.prompt,
-		&r.totals.completion,
-		&r.totals.total,
-		&r.totals.cost,
-		&r.totals.costs,
 		&r.runID,
 		&r.root.ms,
 		sqldb.ScanID(&r.root.id),
@@ -81,9 +60,6 @@ func readSessionRow(ctx context.Context, c sqldb.Conn, project int64, id uuid.UU
 		sqldb.ScanID(&r.final.id),
 		&r.final.day,
 		&r.userMS,
-		&r.totals.calls,
-		&r.totals.tools,
-		&r.totals.unfinished,
-	)
+	}, r.totals.targets()...)...)
 	return r, found, err
 }

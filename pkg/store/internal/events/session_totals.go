@@ -15,6 +15,39 @@ type totals struct {
 	prompt, completion, total, cost    float64
 }
 
+// totalsColumns are the columns of a session's row that targets takes.
+const totalsColumns = `
+	num_events,
+	num_model_events,
+	num_calls,
+	num_tool_events,
+	num_unfinished,
+	num_errors,
+	num_feedback,
+	prompt_tokens,
+	completion_tokens,
+	total_tokens,
+	cost,
+	num_costs`
+
+// targets returns where totalsColumns are scanned to.
+func (t *totals) targets() []any {
+	return []any{
+		&t.n,
+		&t.models,
+		&t.calls,
+		&t.tools,
+		&t.unfinished,
+		&t.errors,
+		&t.feedback,
+		&t.prompt,
+		&t.completion,
+		&t.total,
+		&t.cost,
+		&t.costs,
+	}
+}
+
 func (t *totals) add(o totals) {
 	t.n += o.n
 	t.models += o.models
