@@ -140,7 +140,7 @@ func (s *AlertService) List(ctx context.Context, p Page) (*List[Alert], error) {
 
 // All walks over all alerts.
 func (s *AlertService) All(ctx context.Context) iter.Seq2[Alert, error] {
-	return all(Page{}, func(p Page) (*List[Alert], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *Alert) string { return x.ID }, func(p Page) (*List[Alert], error) { return s.List(ctx, p) })
 }
 
 // Create makes an alert, which is evaluated at once.

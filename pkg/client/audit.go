@@ -51,5 +51,5 @@ func (s *AuditService) List(ctx context.Context, q AuditQuery) (*List[AuditEntry
 
 // All walks over the audit log from a page on.
 func (s *AuditService) All(ctx context.Context, q AuditQuery) iter.Seq2[AuditEntry, error] {
-	return all(q.Page, func(p Page) (*List[AuditEntry], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, nil, func(p Page) (*List[AuditEntry], error) { q.Page = p; return s.List(ctx, q) })
 }

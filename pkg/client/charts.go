@@ -100,7 +100,7 @@ func (s *ChartService) List(ctx context.Context, p Page) (*List[SavedChart], err
 
 // All walks over all saved charts.
 func (s *ChartService) All(ctx context.Context) iter.Seq2[SavedChart, error] {
-	return all(Page{}, func(p Page) (*List[SavedChart], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *SavedChart) string { return x.ID }, func(p Page) (*List[SavedChart], error) { return s.List(ctx, p) })
 }
 
 // Create saves a chart.

@@ -36,7 +36,7 @@ func (s *CommentService) List(ctx context.Context, eventID string, p Page) (*Lis
 
 // All walks over all comments on an event.
 func (s *CommentService) All(ctx context.Context, eventID string) iter.Seq2[Comment, error] {
-	return all(Page{}, func(p Page) (*List[Comment], error) { return s.List(ctx, eventID, p) })
+	return all(Page{}, func(x *Comment) string { return x.ID }, func(p Page) (*List[Comment], error) { return s.List(ctx, eventID, p) })
 }
 
 // Create says something of an event.

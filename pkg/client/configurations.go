@@ -74,7 +74,7 @@ func (s *ConfigurationService) List(ctx context.Context, q ConfigurationQuery) (
 
 // All walks over all configurations from a page on.
 func (s *ConfigurationService) All(ctx context.Context, q ConfigurationQuery) iter.Seq2[Configuration, error] {
-	return all(q.Page, func(p Page) (*List[Configuration], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Configuration) string { return x.ID }, func(p Page) (*List[Configuration], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a configuration and gives its id.
@@ -116,7 +116,7 @@ func (s *ConfigurationService) Versions(ctx context.Context, id string, p Page) 
 
 // AllVersions walks over all versions of a configuration, newest first.
 func (s *ConfigurationService) AllVersions(ctx context.Context, id string) iter.Seq2[Version, error] {
-	return all(Page{}, func(p Page) (*List[Version], error) { return s.Versions(ctx, id, p) })
+	return all(Page{}, nil, func(p Page) (*List[Version], error) { return s.Versions(ctx, id, p) })
 }
 
 // Update changes a configuration, and says whether that was a change.

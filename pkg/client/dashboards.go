@@ -52,7 +52,7 @@ func (s *DashboardService) List(ctx context.Context, p Page) (*List[Dashboard], 
 
 // All walks over all dashboards.
 func (s *DashboardService) All(ctx context.Context) iter.Seq2[Dashboard, error] {
-	return all(Page{}, func(p Page) (*List[Dashboard], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *Dashboard) string { return x.ID }, func(p Page) (*List[Dashboard], error) { return s.List(ctx, p) })
 }
 
 // Create saves a dashboard.

@@ -42,7 +42,7 @@ type DatapointInput struct {
 
 // DatapointQuery chooses datapoints, oldest first. What is empty does not count.
 type DatapointQuery struct {
-	IDs         []string // at most 10,000
+	IDs         []string // at most 2,000
 	DatasetName string
 	Page        // at most 10,000 a page
 }
@@ -79,7 +79,7 @@ func (s *DatapointService) List(ctx context.Context, q DatapointQuery) (*List[Da
 
 // All walks over all datapoints from a page on.
 func (s *DatapointService) All(ctx context.Context, q DatapointQuery) iter.Seq2[Datapoint, error] {
-	return all(q.Page, func(p Page) (*List[Datapoint], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Datapoint) string { return x.ID }, func(p Page) (*List[Datapoint], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a datapoint, adds it to its datasets and gives its id.

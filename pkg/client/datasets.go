@@ -99,7 +99,7 @@ func (s *DatasetService) List(ctx context.Context, q DatasetQuery) (*List[Datase
 
 // All walks over all datasets from a page on.
 func (s *DatasetService) All(ctx context.Context, q DatasetQuery) iter.Seq2[Dataset, error] {
-	return all(q.Page, func(p Page) (*List[Dataset], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Dataset) string { return x.ID }, func(p Page) (*List[Dataset], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a dataset and gives its id.
@@ -155,7 +155,7 @@ func (s *DatasetService) Versions(ctx context.Context, id string, p Page) (*List
 
 // AllVersions walks over all versions of a dataset, newest first.
 func (s *DatasetService) AllVersions(ctx context.Context, id string) iter.Seq2[Version, error] {
-	return all(Page{}, func(p Page) (*List[Version], error) { return s.Versions(ctx, id, p) })
+	return all(Page{}, nil, func(p Page) (*List[Version], error) { return s.Versions(ctx, id, p) })
 }
 
 func versions(ctx context.Context, c *Client, path string, p Page) (*List[Version], error) {

@@ -110,7 +110,7 @@ func (s *DeletionService) List(ctx context.Context, p Page) (*List[BulkDeletion]
 
 // All walks over all deletions, newest first.
 func (s *DeletionService) All(ctx context.Context) iter.Seq2[BulkDeletion, error] {
-	return all(Page{}, func(p Page) (*List[BulkDeletion], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *BulkDeletion) string { return x.ID }, func(p Page) (*List[BulkDeletion], error) { return s.List(ctx, p) })
 }
 
 // Get reads a deletion with its progress.

@@ -43,8 +43,9 @@
 // Events, spans, sessions and evaluations are walked by cursor: each page begins after the last item of
 // the page before, so that what is added or deleted meanwhile neither moves nor hides others. All other
 // lists are walked by page number, in the order of their List. Most are oldest first, so that what is
-// added meanwhile comes at the end; what is deleted meanwhile shifts those after it, of which a walk can
-// then miss some.
+// added meanwhile comes at the end. Where something is deleted meanwhile, by the caller or by others, the walk
+// goes back as far as that can have moved what stands behind it: nothing that is there comes twice or not at all.
+// It remembers the ids of what has come for that.
 //
 // # JSON
 //

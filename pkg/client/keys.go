@@ -80,7 +80,7 @@ func (s *KeyService) List(ctx context.Context, project string, q KeyQuery) (*Lis
 
 // All walks over all keys of a project from a page on.
 func (s *KeyService) All(ctx context.Context, project string, q KeyQuery) iter.Seq2[Key, error] {
-	return all(q.Page, func(p Page) (*List[Key], error) { q.Page = p; return s.List(ctx, project, q) })
+	return all(q.Page, func(x *Key) string { return x.ID }, func(p Page) (*List[Key], error) { q.Page = p; return s.List(ctx, project, q) })
 }
 
 // Create makes a key of any scope, which expires.

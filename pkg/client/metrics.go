@@ -251,7 +251,7 @@ func (s *MetricService) List(ctx context.Context, q MetricQuery) (*List[Metric],
 
 // All walks over all metrics from a page on.
 func (s *MetricService) All(ctx context.Context, q MetricQuery) iter.Seq2[Metric, error] {
-	return all(q.Page, func(p Page) (*List[Metric], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Metric) string { return x.ID }, func(p Page) (*List[Metric], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a metric and gives its id.
@@ -348,7 +348,7 @@ func (s *MetricService) Versions(ctx context.Context, id string, p Page) (*List[
 
 // AllVersions walks over all versions of a metric, newest first.
 func (s *MetricService) AllVersions(ctx context.Context, id string) iter.Seq2[MetricVersion, error] {
-	return all(Page{}, func(p Page) (*List[MetricVersion], error) { return s.Versions(ctx, id, p) })
+	return all(Page{}, nil, func(p Page) (*List[MetricVersion], error) { return s.Versions(ctx, id, p) })
 }
 
 // Agreement compares a metric's scores with people's labels, of the newest 10,000 events that have the label.

@@ -38,9 +38,14 @@ func total(h http.Header) int {
 
 // all walks over the pages of a list from start on. It ends after the last page, or after the
 // first error, which comes with a zero item.
-func all[T any](start Page, read func(Page) (*List[T], error)) iter.Seq2[T, error] {
+//
+// Where items are deleted meanwhile, by the caller or by others, those behind them move to the pages before. The list is shorter then, and
+// the walk goes back as far as they can have moved. id tells which items have come already; where nothing is ever deleted it is nil.
+func all[T any](start Page, id func(*T) string, read func(Page) (*List[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		p := Page{Limit: start.Limit, Page: max(1, start.Page)}
+		first, before := p.Page, -1 // before: items on all pages, as the last page told
+		came := map[string]bool{}
 		for ; ; p.Page++ {
 			list, err := read(p)
 			if err != nil {
@@ -48,11 +53,25 @@ func all[T any](start Page, read func(Page) (*List[T], error)) iter.Seq2[T, erro
 				yield(zero, err)
 				return
 			}
+			gone := before - list.Total
+			before = list.Total
+			if id != nil && list.Total >= 0 && gone > 0 {
+				back := (gone + p.Limit - 1) / p.Limit
+				p.Page = max(first, p.Page-back) - 1 // the loop goes on with the next one
+				continue
+			}
 			if p.Limit == 0 {
 				p.Limit = len(list.Items) // what the server's default is, if there is a next page
 			}
-			for _, item := range list.Items {
-				if !yield(item, nil) {
+			for i := range list.Items {
+				if id != nil {
+					key := id(&list.Items[i])
+					if came[key] {
+						continue
+					}
+					came[key] = true
+				}
+				if !yield(list.Items[i], nil) {
 					return
 				}
 			}

@@ -59,7 +59,7 @@ func (s *ProjectService) List(ctx context.Context, q ProjectQuery) (*List[Projec
 
 // All walks over all projects from a page on.
 func (s *ProjectService) All(ctx context.Context, q ProjectQuery) iter.Seq2[Project, error] {
-	return all(q.Page, func(p Page) (*List[Project], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Project) string { return x.ID }, func(p Page) (*List[Project], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a project.

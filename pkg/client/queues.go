@@ -165,7 +165,7 @@ func (s *QueueService) List(ctx context.Context, q QueueQuery) (*List[Queue], er
 
 // All walks over all queues from a page on.
 func (s *QueueService) All(ctx context.Context, q QueueQuery) iter.Seq2[Queue, error] {
-	return all(q.Page, func(p Page) (*List[Queue], error) { q.Page = p; return s.List(ctx, q) })
+	return all(q.Page, func(x *Queue) string { return x.ID }, func(p Page) (*List[Queue], error) { q.Page = p; return s.List(ctx, q) })
 }
 
 // Create creates a queue.

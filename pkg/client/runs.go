@@ -272,7 +272,7 @@ func (s *RunService) List(ctx context.Context, q RunQuery) (*RunList, error) {
 // that runs that are created meanwhile do not move the others.
 func (s *RunService) All(ctx context.Context, q RunQuery) iter.Seq2[Run, error] {
 	q.SortOrder = or(q.SortOrder, "asc")
-	return all(q.Page, func(p Page) (*List[Run], error) {
+	return all(q.Page, func(x *Run) string { return x.RunID }, func(p Page) (*List[Run], error) {
 		q.Page = p
 		list, err := s.List(ctx, q)
 		if err != nil {
@@ -332,7 +332,7 @@ func (s *RunService) Scores(ctx context.Context, id string, q ScoreQuery) (*List
 
 // AllScores walks over all events of a run that have metrics, from a page on.
 func (s *RunService) AllScores(ctx context.Context, id string, q ScoreQuery) iter.Seq2[RunScores, error] {
-	return all(q.Page, func(p Page) (*List[RunScores], error) { q.Page = p; return s.Scores(ctx, id, q) })
+	return all(q.Page, nil, func(p Page) (*List[RunScores], error) { q.Page = p; return s.Scores(ctx, id, q) })
 }
 
 // Compare compares a new run with an old one.
@@ -355,7 +355,7 @@ func (s *RunService) CompareEvents(ctx context.Context, newRun, oldRun string, q
 
 // AllPairs walks over all pairs of events of two runs, from a page on.
 func (s *RunService) AllPairs(ctx context.Context, newRun, oldRun string, q PairQuery) iter.Seq2[EventPair, error] {
-	return all(q.Page, func(p Page) (*List[EventPair], error) { q.Page = p; return s.CompareEvents(ctx, newRun, oldRun, q) })
+	return all(q.Page, nil, func(p Page) (*List[EventPair], error) { q.Page = p; return s.CompareEvents(ctx, newRun, oldRun, q) })
 }
 
 // Schema returns the fields that the events of runs have; of the range only whole days count.

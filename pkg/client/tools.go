@@ -45,7 +45,7 @@ func (s *ToolService) List(ctx context.Context, p Page) (*List[Tool], error) {
 
 // All walks over all tools.
 func (s *ToolService) All(ctx context.Context) iter.Seq2[Tool, error] {
-	return all(Page{}, func(p Page) (*List[Tool], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *Tool) string { return x.ID }, func(p Page) (*List[Tool], error) { return s.List(ctx, p) })
 }
 
 // Create creates a tool and gives its id.

@@ -42,7 +42,7 @@ func (s *ViewService) List(ctx context.Context, p Page) (*List[View], error) {
 
 // All walks over all views.
 func (s *ViewService) All(ctx context.Context) iter.Seq2[View, error] {
-	return all(Page{}, func(p Page) (*List[View], error) { return s.List(ctx, p) })
+	return all(Page{}, func(x *View) string { return x.ID }, func(p Page) (*List[View], error) { return s.List(ctx, p) })
 }
 
 // Create saves a view.

@@ -184,3 +184,42 @@ func TestWalk(t *testing.T) {
 		})
 	})
 }
+
+// TestWalkByPageDeletes walks a list by page number of which the caller deletes some.
+func TestWalkByPageDeletes(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, url string) {
+		c := connect(t, url)
+		for _, tt := range []struct {
+			name    string
+			deletes map[int][]int // which, by the one that comes
+		}{
+			{"each as it comes", map[int][]int{0: {0}, 1: {1}, 2: {2}, 3: {3}, 4: {4}, 5: {5}, 6: {6}, 7: {7}, 8: {8}, 9: {9}, 10: {10}, 11: {11}}},
+			{"some as they come", map[int][]int{1: {1}, 2: {2}, 7: {7}, 9: {9}}},
+			{"many at once", map[int][]int{8: {0, 1, 2, 3, 4, 5, 6, 7, 8}}},
+			{"one that has not come", map[int][]int{1: {6}, 4: {2}}},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				dataset := must(c.Datasets.Create(t.Context(), client.DatasetInput{Name: tt.name}))(t)
+				var rows []client.Object
+				for i := range 12 {
+					rows = append(rows, client.Object{"i": i})
+				}
+				ids := must(c.Datasets.AddRows(t.Context(), dataset, rows, client.Mapping{Inputs: []string{"i"}}))(t)
+				slices.Sort(ids) // as the list has those that were made at once
+				want := slices.Clone(ids)
+				var got []string
+				for d, err := range c.Datapoints.All(t.Context(), client.DatapointQuery{DatasetName: tt.name, Page: client.Page{Limit: 4}}) {
+					check(t, err)
+					got = append(got, d.ID)
+					for _, i := range tt.deletes[slices.Index(ids, d.ID)] {
+						check(t, c.Datapoints.Delete(t.Context(), ids[i]))
+						if ids[i] > d.ID {
+							want = slices.DeleteFunc(want, func(id string) bool { return id == ids[i] })
+						}
+					}
+				}
+				equal(t, "datapoints", got, want)
+			})
+		}
+	})
+}
