@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"net/http"
@@ -50,16 +51,31 @@ func (s *DatasetService) Rows(ctx context.Context, id string, q RowQuery) (*RowP
 	return one[RowPage](ctx, s.c, Request{Method: http.MethodGet, Path: path("datasets", id, "rows"), Query: q.query(), Repeatable: true})
 }
 
-// AllRows walks over all datapoints of a dataset that a query chooses, in the version of the first page.
+// maxRows is the largest page of a dataset's datapoints that the server gives.
+const maxRows = 500
+
+// AllRows walks over all datapoints of a dataset that a query chooses, in the version of the first page. Limit is how many are read at a
+// time, 500 if it is 0; a page that is too large for the client's bound is read in smaller ones.
 func (s *DatasetService) AllRows(ctx context.Context, id string, q RowQuery) iter.Seq2[Row, error] {
-	return follow(q.Cursor, func(cursor string) ([]Row, string, error) {
-		q.Cursor = cursor
-		page, err := s.Rows(ctx, id, q)
-		if err != nil {
-			return nil, "", err
-		}
-		return page.Rows, page.NextCursor, nil
-	})
+	if q.Limit <= 0 {
+		q.Limit = maxRows
+	}
+	return func(yield func(Row, error) bool) {
+		page := q
+		follow(q.Cursor, func(cursor string) ([]Row, string, error) {
+			page.Cursor = cursor
+			got, err := s.Rows(ctx, id, page)
+			for errors.Is(err, ErrTooLarge) && page.Limit > 1 {
+				page.Limit /= 2
+				got, err = s.Rows(ctx, id, page)
+			}
+			if err != nil {
+				return nil, "", err
+			}
+			page.Limit = min(q.Limit, 2*page.Limit)
+			return got.Rows, got.NextCursor, nil
+		})(yield)
+	}
 }
 
 // Splits is how many datapoints of a dataset have which values.

@@ -205,14 +205,21 @@ func (e *evaluation) nameDataset() error {
 	return nil
 }
 
-// readDataset reads the datapoints as they are in the dataset's version of this moment.
+// readDataset reads the datapoints as they are in the dataset's version of this moment. A dataset may be larger than any one answer.
 func (e *evaluation) readDataset(ctx context.Context) error {
-	d, err := e.c.Datasets.Get(ctx, e.spec.DatasetID, client.DatasetRead{IncludeDatapoints: true})
+	d, err := e.c.Datasets.Get(ctx, e.spec.DatasetID, client.DatasetRead{WithoutIDs: true})
 	if err != nil {
 		return err
 	}
 	e.result.DatasetID = d.ID
-	for _, p := range d.Included {
+	for row, err := range e.c.Datasets.AllRows(ctx, d.ID, client.RowQuery{Version: d.Version}) {
+		if err != nil {
+			return err
+		}
+		p := &row.Datapoint
+		if p.Deleted { // meanwhile
+			continue
+		}
 		dp := Datapoint{ID: p.ID, Inputs: p.Inputs}
 		if len(p.GroundTruth) > 0 {
 			dp.GroundTruth = p.GroundTruth

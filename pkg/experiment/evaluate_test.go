@@ -225,6 +225,44 @@ func TestStoredDataset(t *testing.T) {
 	})
 }
 
+// TestLargeDataset runs over a dataset that is larger than an answer may be.
+func TestLargeDataset(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, api string) {
+		c, tr := connect(t, api)
+		id, err := c.Datasets.Create(t.Context(), client.DatasetInput{Name: "large"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []client.Object
+		for i := range 12 {
+			rows = append(rows, client.Object{"q": fmt.Sprint(i), "text": strings.Repeat("x", 20_000)})
+		}
+		ids, err := c.Datasets.AddRows(t.Context(), id, rows, client.Mapping{Inputs: []string{"q", "text"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		small, err := client.New(api, inprocess.Key, client.WithMaxAnswer(64<<10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer small.CloseIdleConnections()
+		r, err := experiment.Evaluate(t.Context(), small, tr, experiment.Spec{Function: shout(tr), DatasetID: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range r.Datapoints {
+			got = append(got, d.ID)
+			if d.Err != nil {
+				t.Errorf("%s: %v", d.ID, d.Err)
+			}
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("datapoints %v, want %v", got, ids)
+		}
+	})
+}
+
 // TestCancel ends the context in the middle: the run is cancelled, and what was done is there.
 func TestCancel(t *testing.T) {
 	inprocess.EachStore(t, func(t *testing.T, api string) {
