@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -92,6 +94,7 @@ func (m *pointMaker) all(r Reader) (total int, err error) {
 				return total, err
 			}
 		}
+		before := len(m.list)
 		for i := range set.Events {
 			if m.batch.Except[set.Events[i].ID] {
 				continue
@@ -103,6 +106,9 @@ func (m *pointMaker) all(r Reader) (total int, err error) {
 			if err := m.add(&e); err != nil {
 				return total, err
 			}
+		}
+		if err := m.leaveOutGone(r, before); err != nil {
+			return total, err
 		}
 		if !set.HasMore || len(set.Events) == 0 || m.dry() {
 			return total, nil
@@ -129,6 +135,7 @@ func (m *pointMaker) sessions(r Reader, q query.SessionSearch) (total int, err e
 				return total, err
 			}
 		}
+		before := len(m.list)
 		for i := range set.Events {
 			e, err := set.Load(m.c.ctx(), i)
 			if err != nil {
@@ -137,6 +144,9 @@ func (m *pointMaker) sessions(r Reader, q query.SessionSearch) (total int, err e
 			if err := m.add(&e); err != nil {
 				return total, err
 			}
+		}
+		if err := m.leaveOutGone(r, before); err != nil {
+			return total, err
 		}
 		if !set.HasMore || len(set.Events) == 0 || m.dry() {
 			return total, nil
@@ -163,5 +173,41 @@ func (m *pointMaker) add(e *event.Event) error {
 		)
 	}
 	m.list = append(m.list, d)
+	return nil
+}
+
+// leaveOutGone takes out those datapoints behind the first n whose events are gone by now: of an event that is deleted between the search and its
+// turn, nothing may be left to be read, or of a session a part.
+func (m *pointMaker) leaveOutGone(r Reader, n int) error {
+	if len(m.list) == n {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(m.list)-n)
+	for i := range ids {
+		ids[i] = uuid.MustParse(m.list[n+i].LinkedEvent) // as add wrote it
+	}
+	set, err := r.EventsByID(m.c.ctx(), m.c.project.ID, ids)
+	if err != nil {
+		return err
+	}
+	there := make(map[uuid.UUID]bool, len(ids))
+	for i := range set.Events {
+		there[set.Events[i].ID] = true
+	}
+	kept := m.list[:n]
+	for i, d := range m.list[n:] {
+		if !there[ids[i]] { // or it is a session that has another id by now
+			_, err := r.Event(m.c.ctx(), m.c.project.ID, ids[i])
+			if fault.IsNotFound(err) {
+				m.bytes -= d.Size()
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		kept = append(kept, d)
+	}
+	m.list = kept
 	return nil
 }

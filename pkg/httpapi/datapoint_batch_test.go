@@ -58,3 +58,61 @@ func TestBatchOfAllWhileEventsGo(t *testing.T) {
 		t.Errorf("%d: %d datapoints of %d events, %v", w.Code, len(answer.IDs), all, err)
 	}
 }
+
+// fleeting is a store in which the newest event, or session, goes between a search and the reading of what it has found.
+type fleeting struct{ *store.Store }
+
+func (s fleeting) Search(ctx context.Context, project int64, q query.Search) (*event.Set, error) {
+	set, err := s.Store.Search(ctx, project, q)
+	if err == nil {
+		err = s.DeleteEvent(ctx, project, set.Events[0].ID)
+	}
+	return set, err
+}
+
+func (s fleeting) SearchSessions(ctx context.Context, project int64, q query.SessionSearch) (*event.SessionSet, error) {
+	set, err := s.Store.SearchSessions(ctx, project, q)
+	if err == nil {
+		err = s.DeleteSession(ctx, project, set.Events[0].ID)
+	}
+	return set, err
+}
+
+// What is deleted after a search has found it becomes no datapoint, and no empty one.
+func TestBatchOfWhatGoes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, path, body string }{
+		{"events", "/v1/datapoints/batch", `{"selectAll":true,"filters":[{"field":"event_type","operator":"is","value":"tool"}]}`},
+		{"events of a dataset", "/v1/datasets/from_search", `{"name":"d","events":{"filters":[{"field":"event_type","operator":"is","value":"tool"}]}}`},
+		{"sessions of a dataset", "/v1/datasets/from_search", `{"name":"d","sessions":{}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, p := openStore(t, store.Options{}, "default")
+			for i := range 3 { // each with a payload of its own
+				e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "step",
+					Start: 1_790_000_000_000 + float64(i), Inputs: json.RawMessage(`{"q":"` + strings.Repeat("x", 100) + `"}`)}}
+				e.Complete(time.UnixMilli(1_790_000_000_000))
+				if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h := routesOf(fleeting{s})
+			if status, answer := ask(t, h, "POST "+tt.path, tt.body); status != 200 {
+				t.Fatalf("%d %s", status, answer)
+			}
+			var answer struct {
+				Datapoints []struct{ Inputs struct{ Q string } }
+			}
+			_, text := ask(t, h, "GET /v1/datapoints", "")
+			if err := json.Unmarshal([]byte(text), &answer); err != nil || len(answer.Datapoints) != 2 {
+				t.Fatalf("%d datapoints, want 2: %s, %v", len(answer.Datapoints), text, err)
+			}
+			for _, d := range answer.Datapoints {
+				if len(d.Inputs.Q) != 100 {
+					t.Errorf("a datapoint without its inputs: %s", text)
+				}
+			}
+		})
+	}
+}
