@@ -289,7 +289,7 @@ func importable(line []byte) (json.RawMessage, error) {
 	}
 	var b rawjson.Builder
 	for name, value := range rawjson.Object(line) {
-		if !placeOf[name] {
+		if !placeOf[name] && name != payloadExpired {
 			b.Raw(name, value)
 		}
 	}
@@ -384,6 +384,9 @@ func (i *importing) flushSpans(ctx context.Context) error {
 	}
 	return nil
 }
+
+// payloadExpired is the member of an event whose payload a rule of retention has removed. No event is created with it.
+const payloadExpired = "payload_expired"
 
 var inChunk = regexp.MustCompile(`^events\[(\d+)\]\.?`)
 
