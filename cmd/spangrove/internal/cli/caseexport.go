@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,13 +108,38 @@ func (a *app) sortOut(ctx context.Context, ids []string, choice *caseChoice) err
 		case err == nil && !slices.Contains(choice.runs, id):
 			choice.runs = append(choice.runs, id)
 		case err == nil:
-		case notFound(err), errors.As(err, &e) && e.Status == 400: // ids of sessions may be no UUIDs
-			choice.sessions = append(choice.sessions, id)
+		case notFound(err), errors.As(err, &e) && e.Status == 400:
+			session, err := a.sessionOf(ctx, id)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(choice.sessions, session) {
+				choice.sessions = append(choice.sessions, session)
+			}
 		default:
 			return err
 		}
 	}
 	return nil
+}
+
+// sessionOf returns the id that a session has now: another one than id if its trace has turned out to be of that session.
+func (a *app) sessionOf(ctx context.Context, id string) (string, error) {
+	r := get(path("sessions", id, "tree"))
+	r.Query = url.Values{"limit": {"1"}}
+	tree, err := a.call(ctx, r)
+	var e *client.Error
+	switch {
+	case notFound(err), errors.As(err, &e) && e.Status == 400: // it is not even a UUID
+		return "", noSession(id)
+	case err != nil:
+		return "", err
+	}
+	return textOf(tree, "session_id"), nil
+}
+
+func noSession(id string) error {
+	return &Failure{fmt.Sprintf("there is no session and no run %s", clean(id)), exitNotFound}
 }
 
 // saveCase writes a case file, and returns how many events it has.
@@ -164,7 +190,7 @@ func (x *caseExport) run(ctx context.Context) error {
 	for _, id := range x.choice.sessions {
 		n, err := x.events(ctx, client.EventQuery{Filters: []client.Filter{{Field: "session_id", Operator: "is", Value: id}}})
 		if err == nil && n == 0 {
-			err = &Failure{fmt.Sprintf("there is no session and no run %s", clean(id)), exitNotFound}
+			err = noSession(id) // deleted meanwhile
 		}
 		if err != nil {
 			return err
