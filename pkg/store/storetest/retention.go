@@ -24,6 +24,7 @@ var retentionTests = []test{
 	{"Retention/one server at a time", retentionLease},
 	{"Retention/payload before heads", retentionPayload},
 	{"Retention/payload that comes later", retentionPayloadLate},
+	{"Retention/trees stay as they are without payload", retentionTrees},
 	{"Retention/large fields of the head stay", retentionHeadFields},
 	{"Retention/bytes, the oldest sessions first", retentionBytes},
 	{"Retention/bytes, the oldest payloads first", retentionPayloadFirst},
@@ -330,6 +331,58 @@ func retentionPayloadLate(e *env) {
 	e.wantExpired(true, "a")
 	e.equal("chunks", 0, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
 	e.equal("feedback stays", `{"good":true}`, string(e.event(id("a")).Feedback))
+}
+
+// retentionTrees: which span stands for a call was decided by what its payload had, and stays so when that is gone, whatever is changed then.
+func retentionTrees(e *env) {
+	c := e.at(3)
+	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
+	outer.End, outer.Duration = outer.Start+5000, 5000
+	failed := func(name, scope string, ms float64) event.Incoming {
+		x := traced("f", "s", messages(scope, step("s", name, 20)))
+		x.Error, x.End, x.Duration = pointer("overloaded"), x.Start+ms, ms
+		x.Config, x.Metadata = text(`{"model":"m"}`), nil
+		x.ColdMetadata = text(`{"scope":{"name":%q},"parent_span_id":"p"}`, scope)
+		if scope == "client" { // which does not tell what was asked
+			x.Inputs, x.Outputs = nil, nil
+		}
+		return x
+	}
+	list := []event.Incoming{
+		outer, traced("t", "s", below("outer", bare("r-1", step("s", "inner", 2)))),
+		traced("u", "s", told("openai", "r-2", step("s", "one", 10))), traced("u", "s", told("langchain", "r-2", step("s", "two", 11))),
+		failed("asked", "openllmetry", 100), failed("sent", "client", 90),
+	}
+	e.put(list...)
+	want := func(when string) {
+		e.Helper()
+		e.equal(when+": type of the span with messages", event.TypeModel, e.event(id("outer")).Type)
+		for name, of := range map[string]string{"inner": "outer", "one": "", "two": "one", "asked": "", "sent": "asked"} {
+			e.equal(when+": "+name+" is a duplicate of", of, e.duplicateOf(name))
+		}
+	}
+	want("at first")
+	before := e.rollup("s")
+	e.keep("payload_days", 1)
+	e.retain()
+	want("without payload")
+	for _, x := range list {
+		e.update(event.Update{EventID: x.ID, Metrics: text(`{"score":1}`)})
+	}
+	want("updated")
+	e.reopen(store.Options{Now: c.Now})
+	for _, trace := range []string{"t", "u", "f"} {
+		e.put(traced(trace, "s", step("s", "late in "+trace, 30)))
+	}
+	want("after late spans")
+	e.wantRollup("s", strings.Replace(before, "num_events=6", "num_events=9", 1))
+	e.update(event.Update{EventID: id("inner"), Metadata: text(`{"cost":0.5}`)})
+	want("with another cost")
+	for _, name := range []string{"outer", "one"} {
+		e.update(event.Update{EventID: id(name), Outputs: text(`{"content":"anew"}`)})
+		e.update(event.Update{EventID: id(name), Metrics: text(`{"score":2}`)})
+	}
+	want("with outputs again")
 }
 
 func retentionHeadFields(e *env) {

@@ -8,13 +8,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // Rewrite stores now in place of old, an event that this transaction has read and holds. Whatever changes an event that is
 // stored ends here: updates, repeats, log parts, corrections of trees, and session events that follow others.
 //
-//  1. The cost of a model call and the total of its tokens are computed anew if its model or tokens changed.
+//  1. The cost of a model call and the total of its tokens are computed anew if its model or tokens changed. What the call's sender reported
+//     stays, also where the payload that told it is gone.
 //  2. A payload that did not change stays in the chunk that it shares. One that changed gets a chunk of its own, and the
 //     former one is deleted if nobody else's payload is in it.
 //  3. The row is updated under its key, with a new day if the start moved to another one; version tells readers that
@@ -32,6 +34,9 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	after := &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
 	after.derive()
+	if err := keepReported(ctx, tx, old, before, after); err != nil {
+		return err
+	}
 	tx.Counts.Stored(project, after.bytes()-before.bytes()) // of the rows: neither has its chunk
 	chunk, off, err := rewritePayload(ctx, tx, old, before, after)
 	if err != nil {
@@ -78,6 +83,29 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 		return nil
 	}
 	return s.recount(ctx, tx, project, now.SessionID)
+}
+
+// keepReported gives the rows of a span's model call before and after a change what its sender reported and no payload tells any more, since
+// a rule of retention removed it: the grade of its content, and of which instrumentor, or which failed call, it is. The session's tree goes by that.
+func keepReported(ctx context.Context, tx *Commit, old *Stored, before, after *head) error {
+	if old.trace == 0 || old.Type != event.TypeModel && !old.Wrapper {
+		return nil
+	}
+	lost := old.Spill & (sessiontree.FlagMessages | sessiontree.FlagTools) &^ before.spill
+	before.spill |= lost
+	after.spill |= lost
+	if len(old.ColdMetadata) > 0 { // which has both
+		return nil
+	}
+	var key []byte
+	if _, err := sqldb.One(ctx, tx, `SELECT duplicate_key FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+		[]any{after.project, old.Day, tx.ID(old.ID)}, &key); err != nil {
+		return err
+	}
+	for _, h := range []*head{before, after} {
+		h.duplicateKey = sessiontree.KeepKey(h.duplicateKey, key, h.ev)
+	}
+	return nil
 }
 
 // rewritePayload is step 2 of Rewrite. It returns the chunk that the event's payload is in now, nil if it has none, and the offset there.

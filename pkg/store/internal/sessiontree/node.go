@@ -105,6 +105,18 @@ func DuplicateKey(e *event.Event, trace int64, responseID string) []byte {
 	return key
 }
 
+// KeepKey returns the key of an event that has no ColdMetadata any more, and whose row has the key stored: now, as it follows from what is left of
+// the event, with the instrumentor of the other, or all of the other where it is that of a failed call.
+func KeepKey(now, stored []byte, e *event.Event) []byte {
+	switch {
+	case len(now) == 0 && len(stored) == 13 && e.Error != nil:
+		return stored
+	case len(now) == 12 && len(stored) >= 12 && binary.BigEndian.Uint32(now[8:]) == 0:
+		return append(now[:8:8], stored[8:12]...)
+	}
+	return now
+}
+
 // failedCall returns what the reports of one failed call have in common, empty for a call that did not fail or
 // was made below no span: two instrumentors used together report it as children of one span.
 func failedCall(e *event.Event, trace int64) string {
