@@ -126,6 +126,42 @@ func TestPostgresMoveEndsLate(t *testing.T) {
 	}
 }
 
+// TestPostgresMoveAfterDeletions moves a store into a data directory of which sessions were deleted before their payloads were packed.
+func TestPostgresMoveAfterDeletions(t *testing.T) {
+	t.Parallel()
+	from, dir := newPostgresPlace(t), t.TempDir()
+	s := from.Open(t, store.Options{PackAfter: -1})
+	p, err := s.EnsureProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sessions = 16 // of which every second one is deleted
+	for i := range sessions {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Inputs: []byte(`{"q":"text"}`)}}
+		e.Complete(time.Now())
+		puts(t, s, p.ID)(event.Batch{Events: []event.Incoming{e}})
+		if i%2 == 0 {
+			if err := s.DeleteSession(t.Context(), p.ID, e.SessionID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := from.Count(t, "SELECT count(*) FROM unpacked"); n != sessions {
+		t.Fatalf("%d sessions wait for the packer, want %d", n, sessions)
+	}
+	r, err := store.MovePostgresToSQLite(t.Context(), from.dsn, dir, store.MoveOptions{})
+	if err != nil || !r.Moved {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	to := sqlitePlace{dir: dir}
+	if n := to.Count(t, "SELECT count(*) FROM unpacked"); n != sessions/2 {
+		t.Errorf("%d sessions wait for the packer, want %d", n, sessions/2)
+	}
+	if n := to.Count(t, "SELECT count(*) FROM unpacked AS u JOIN session AS s ON s.session_rowid = u.session"); n != sessions/2 {
+		t.Errorf("%d of them are there, want %d", n, sessions/2)
+	}
+}
+
 // TestMoveTwiceAtOnce begins a move a second time while the first one is under way, as somebody does whose terminal is gone.
 func TestMoveTwiceAtOnce(t *testing.T) {
 	t.Parallel()

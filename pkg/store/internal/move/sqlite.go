@@ -394,13 +394,19 @@ func (s *SQLite) statement(ctx context.Context, t *table) (*sql.Stmt, error) {
 		case t.name == eventTable && c.name == "session_id":
 			name, value = "session_rowid", fmt.Sprintf("(SELECT session_rowid FROM session WHERE project_id = $%d AND session_id = $%d)", len(t.columns)+1, n)
 		case t.name == unpackedTable && c.name == "session":
-			value = fmt.Sprintf("(SELECT session_rowid FROM session WHERE project_id = $%d AND session_id = $%d)", t.index("project_id")+1, n)
+			value = "session_rowid"
 		}
 		names, values, sets = append(names, name), append(values, value), append(sets, name+" = excluded."+name)
 	}
-	text := `INSERT INTO ` + sqldb.QuoteName(t.name) + `(` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(values, ", ") + `)`
-	if t.name == sessionTable { // a row keeps its number
-		text += ` ON CONFLICT (project_id, session_id) DO UPDATE SET ` + strings.Join(sets, ", ")
+	text := `INSERT INTO ` + sqldb.QuoteName(t.name) + `(` + strings.Join(names, ", ") + `) `
+	switch t.name {
+	case sessionTable: // a row keeps its number
+		text += `VALUES (` + strings.Join(values, ", ") + `) ON CONFLICT (project_id, session_id) DO UPDATE SET ` + strings.Join(sets, ", ")
+	case unpackedTable: // also lists sessions that are gone, until the packer comes to them: these have no number
+		text += fmt.Sprintf(`SELECT %s FROM session WHERE project_id = $%d AND session_id = $%d`,
+			strings.Join(values, ", "), t.index("project_id")+1, t.index("session")+1)
+	default:
+		text += `VALUES (` + strings.Join(values, ", ") + `)`
 	}
 	st, err := s.conn.PrepareContext(ctx, text)
 	if err == nil {
