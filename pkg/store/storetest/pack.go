@@ -22,6 +22,7 @@ var packTests = []test{
 	{"Pack/updates and deletions take texts out", packShrinks},
 	{"Pack/deletion of sessions empties packs", packEmptied},
 	{"Pack/deletion of a project", packProject},
+	{"Pack/a session after one of another project that was deleted", packAfterDeleted},
 	{"Pack/retention of payload and of events", packRetention},
 	{"Pack/bytes that are stored", packStored},
 	{"Pack/in the background", packBackground},
@@ -80,6 +81,21 @@ func (e *env) finds(what string) int {
 	set, err := e.s.Search(e.ctx, e.project, query.Search{Filters: []query.Filter{e.filter("outputs", "contains", "", fmt.Sprintf("%q", what))}, Limit: 100, Page: 1})
 	e.ok(err)
 	return set.Total
+}
+
+// packAfterDeleted: in the database, a session may be where one of another project was that went before it was packed.
+func packAfterDeleted(e *env) {
+	e.reopen(optionsUnpacked)
+	e.putEach(conversation("gone", 3)...)
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("gone")))
+	e.project = e.second().ID
+	list := conversation("stays", 3)
+	e.putEach(list...)
+	e.ok(e.s.Pack(e.ctx))
+	e.equal("chunks in packs", len(list), e.inPacks())
+	e.equal("sessions that wait", 0, e.place.Count(e.T, `SELECT count(*) FROM unpacked`))
+	e.holds(list...)
+	e.noOrphans()
 }
 
 func packMany(e *env) {

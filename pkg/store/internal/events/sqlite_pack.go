@@ -23,13 +23,14 @@ func (b *sqliteBulk) unpacked(ctx context.Context, before int64, limit int) (lis
 	return list, err
 }
 
+// addUnpacked overwrites all of a row that is there: the row's number may have been that of another session, of another project, which is gone.
 func (t *sqliteBulkTx) addUnpacked(ctx context.Context, sessions []writer.Key, ms int64) error {
 	for _, k := range sessions {
 		if _, err := t.Exec(ctx, `INSERT INTO unpacked(session, project_id, written_ms)
 			SELECT session_rowid, project_id, $3
 			FROM session
 			WHERE project_id = $1 AND session_id = $2
-			ON CONFLICT (session) DO UPDATE SET written_ms = excluded.written_ms`, k.Project, k.ID[:], ms); err != nil {
+			ON CONFLICT (session) DO UPDATE SET project_id = excluded.project_id, written_ms = excluded.written_ms`, k.Project, k.ID[:], ms); err != nil {
 			return err
 		}
 	}
