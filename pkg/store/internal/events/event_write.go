@@ -23,6 +23,7 @@ type writing struct {
 	force          bool
 	fresh          []*head // inserted by this transaction
 	resolvedTraces []*traceRow
+	lostTraces     []traceKey // whose rows were deleted, after all batches were stored
 	// deltas are the changes of sessions by their keys, and order the same in the order in which rows are locked.
 	deltas   map[writer.Key]*sessionDelta
 	order    []*sessionDelta
@@ -125,6 +126,9 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 func (w *writing) publish() {
 	for _, t := range w.resolvedTraces {
 		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
+	}
+	for _, k := range w.lostTraces {
+		w.s.traces.Remove(k)
 	}
 	for _, k := range w.consumed {
 		w.s.pending.remove(k)

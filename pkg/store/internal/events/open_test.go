@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -61,4 +62,42 @@ func openTest(t *testing.T, o Options) *Store {
 func closeTest(s *Store) {
 	s.CloseQueue()
 	s.Close()
+}
+
+// sharing has a store put off what is asked of it until release is called: it is done in one transaction then.
+type sharing struct {
+	s       *Store
+	release func()
+	work    sync.WaitGroup
+	asked   int64
+}
+
+func newSharing(s *Store) *sharing {
+	held, started := make(chan struct{}), make(chan struct{})
+	x := &sharing{s: s, asked: 1}
+	x.work.Go(func() {
+		_ = s.Change(context.Background(), 0, uuid.Nil, 0, func(context.Context, *Commit) error {
+			close(started)
+			<-held
+			return nil
+		})
+	})
+	<-started
+	x.release = func() {
+		close(held)
+		x.work.Wait()
+	}
+	return x
+}
+
+// ask does something at the same time, and waits until the store has been asked for it.
+func (x *sharing) ask(f func()) {
+	x.asked++
+	x.work.Go(f)
+	for {
+		if n, _, _ := x.s.pool.Waiting(); n == x.asked {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }

@@ -236,7 +236,7 @@ func (s *Store) freedChunks(ctx context.Context, tx *Commit, project int64, sess
 
 // eraseSession deletes what is left of a session without events.
 func (s *Store) eraseSession(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
-	if err := s.forgetTraces(ctx, tx, project, session); err != nil {
+	if err := forgetTraces(ctx, tx, project, session); err != nil {
 		return err
 	}
 	// Log parts go before the rows of traces, which say which parts are the session's. Aliases go too: an id that
@@ -258,14 +258,14 @@ func (s *Store) eraseSession(ctx context.Context, tx *Commit, project int64, ses
 	return nil
 }
 
-// forgetTraces drops the traces of a session from the cache, before their rows go.
-func (s *Store) forgetTraces(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
+// forgetTraces notes that the traces of a session leave the cache once the transaction has committed. It comes before their rows go.
+func forgetTraces(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
 	return sqldb.Each(ctx, tx, `SELECT trace_id
 		FROM trace
 		WHERE project_id = $1 AND session_id = $2`, []any{project, tx.ID(session)}, func(scan func(...any) error) error {
 		var trace uuid.UUID
 		err := scan(sqldb.ScanID(&trace))
-		s.traces.Remove(traceKey{project, trace})
+		tx.put.lostTraces = append(tx.put.lostTraces, traceKey{project, trace})
 		return err
 	})
 }
