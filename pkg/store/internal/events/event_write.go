@@ -32,6 +32,8 @@ type writing struct {
 	moved     []*traceRow   // traces whose events went to another session
 	responses []responseKey // response ids that an event has got
 	logCounts logCountsDelta
+	// logsExpired are log parts that have waited too long, or too many, and were dropped.
+	logsExpired int64
 }
 
 // storeBatches stores the events of all batches, which may be of several projects:
@@ -135,6 +137,9 @@ func (w *writing) publish() {
 	}
 	w.s.logCounts.add(w.logCounts)
 	w.s.configs.put(w.fresh)
+	if w.logsExpired > 0 {
+		w.s.telemetry.logsExpired(context.Background(), w.logsExpired)
+	}
 }
 
 type traceKey struct {

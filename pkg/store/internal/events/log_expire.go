@@ -38,7 +38,7 @@ func (a *logMerge) bound(ctx context.Context) error {
 		return err
 	}
 	a.waiting -= n
-	s.telemetry.logsExpired(ctx, n)
+	a.w.logsExpired += n
 	return nil
 }
 
@@ -61,13 +61,13 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 				n, err = deleteCounted(ctx, tx, `DELETE FROM log_part
 					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)
 					RETURNING project_id, octet_length(data)`, before, expireSlice)
+				if part.counted {
+					tx.put.logsExpired += n
+				}
 				return err
 			})
 			if err != nil {
 				return err
-			}
-			if part.counted {
-				s.telemetry.logsExpired(ctx, n)
 			}
 			if n < expireSlice {
 				break

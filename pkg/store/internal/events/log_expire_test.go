@@ -1,11 +1,15 @@
 package events
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -59,5 +63,45 @@ func TestExpireLogs(t *testing.T) {
 	}
 	if got := rawjson.Get(rawjson.Get(e.Metadata, "from_logs"), "count"); string(got) != "2" {
 		t.Errorf("from_logs.count %s, want 2", got)
+	}
+}
+
+// TestLogsExpiredCounted: what is dropped in a transaction that is done again, since another request failed in it, counts once.
+func TestLogsExpiredCounted(t *testing.T) {
+	t.Parallel()
+	reader := sdkmetric.NewManualReader()
+	s := openTest(t, Options{Meter: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")})
+	const over = 50
+	parts := make([]event.LogPart, s.options.MaxPending+over)
+	for i := range parts {
+		parts[i] = event.LogPart{Kind: event.LogInput, SpanID: uuid.New(), TraceID: uuid.New(), Nanos: 1, Content: json.RawMessage(`[]`)}
+	}
+	x := newSharing(s)
+	x.ask(func() {
+		if err := s.Put(context.Background(), testProject, event.Batch{LogParts: parts}); err != nil {
+			t.Error(err)
+		}
+	})
+	failed := errors.New("no")
+	x.ask(func() {
+		if err := s.Change(context.Background(), 0, uuid.Nil, 0, func(context.Context, *Commit) error { return failed }); !errors.Is(err, failed) {
+			t.Error(err)
+		}
+	})
+	x.release()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	var told int64
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if sum, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == "spangrove_store_log_parts_expired" {
+				told += sum.DataPoints[0].Value
+			}
+		}
+	}
+	if told != over {
+		t.Errorf("%d log parts expired, as is told, want %d", told, over)
 	}
 }
