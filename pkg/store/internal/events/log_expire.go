@@ -1,7 +1,9 @@
 package events
 
 import (
+	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,14 +33,93 @@ func (a *logMerge) bound(ctx context.Context) error {
 	if counts.waiting <= limit {
 		return nil
 	}
-	n, err := deleteCounted(ctx, a.tx, `DELETE FROM log_part
-		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)
-		RETURNING project_id, octet_length(data)`, counts.waiting-limit)
+	n, err := dropWaiting(ctx, a.tx, `ORDER BY created_ms, id LIMIT $1`, counts.waiting-limit)
 	if err != nil {
 		return err
 	}
 	a.waiting -= n
 	a.w.logsExpired += n
+	return nil
+}
+
+// dropWaiting deletes some of the log parts that wait, which where selects, and the rows of their traces that nothing else needs: those of which
+// no span has come, so that their session is not there. What a log record said of a trace's session goes with its part.
+func dropWaiting(ctx context.Context, tx *Commit, where string, args ...any) (n int64, err error) {
+	var parts []int64
+	byProject := map[int64][]uuid.UUID{}
+	err = sqldb.Each(ctx, tx, `SELECT id, project_id, trace_id FROM log_part WHERE event_id IS NULL `+where, args, func(scan func(...any) error) error {
+		var id, project int64
+		var trace uuid.UUID
+		err := scan(&id, &project, sqldb.ScanID(&trace))
+		parts, byProject[project] = append(parts, id), append(byProject[project], trace)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for project, traces := range byProject {
+		slices.SortFunc(traces, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		byProject[project] = slices.Compact(traces)
+	}
+	projects := slices.Sorted(maps.Keys(byProject))
+	// Traces before parts, and in one order, as all writers lock them. Whoever stores a part or a span of one of them either has
+	// committed by now, and is found below, or waits here and makes the row anew.
+	for _, project := range projects {
+		if err := lockTraces(ctx, tx, project, byProject[project]); err != nil {
+			return 0, err
+		}
+	}
+	for group := range slices.Chunk(parts, sqldb.IDsPerQuery) {
+		cond, args := tx.AnyNumber("id", 1, group)
+		some, err := deleteCounted(ctx, tx, `DELETE FROM log_part WHERE event_id IS NULL AND `+cond+` RETURNING project_id, octet_length(data)`, args...)
+		if err != nil {
+			return 0, err
+		}
+		n += some
+	}
+	for _, project := range projects {
+		if err := dropLoneTraces(ctx, tx, project, byProject[project]); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// lockTraces holds the rows of traces, which are in the order of their ids, until the transaction ends.
+func lockTraces(ctx context.Context, tx *Commit, project int64, traces []uuid.UUID) error {
+	for group := range slices.Chunk(traces, sqldb.IDsPerQuery) {
+		cond, args := tx.AnyID("trace_id", 2, group)
+		err := sqldb.Each(ctx, tx, `SELECT 1 FROM trace WHERE project_id = $1 AND `+cond+` ORDER BY trace_id`+tx.ForUpdate(""),
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var n int
+				return scan(&n)
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropLoneTraces deletes the rows of traces, which the transaction holds, that have no log part and whose session is not there.
+func dropLoneTraces(ctx context.Context, tx *Commit, project int64, traces []uuid.UUID) error {
+	for group := range slices.Chunk(traces, sqldb.IDsPerQuery) {
+		cond, args := tx.AnyID("trace_id", 2, group)
+		err := sqldb.Each(ctx, tx, `DELETE FROM trace
+			WHERE project_id = $1 AND `+cond+`
+				AND NOT EXISTS (SELECT 1 FROM log_part AS p WHERE p.project_id = trace.project_id AND p.trace_id = trace.trace_id)
+				AND NOT EXISTS (SELECT 1 FROM session AS s WHERE s.project_id = trace.project_id AND s.session_id = trace.session_id)
+				AND NOT EXISTS (SELECT 1 FROM alias AS a WHERE a.project_id = trace.project_id AND a.session_id = trace.session_id)
+			RETURNING trace_id`, append([]any{project}, args...), func(scan func(...any) error) error {
+			var trace uuid.UUID
+			err := scan(sqldb.ScanID(&trace))
+			tx.put.lostTraces = append(tx.put.lostTraces, traceKey{project, trace})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -50,20 +131,23 @@ const expireSlice = 2000
 // from then on the event keeps what it has, and later log parts only fill what is empty.
 func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 	before := now.Add(-s.options.PendingTTL).UnixMilli()
-	for _, part := range []struct {
-		where   string
-		counted bool
-	}{{`event_id IS NULL`, true}, {`event_id IS NOT NULL`, false}} {
+	for _, drop := range []func(context.Context, *Commit) (int64, error){
+		func(ctx context.Context, tx *Commit) (n int64, err error) {
+			n, err = dropWaiting(ctx, tx, `AND created_ms < $1 LIMIT $2`, before, expireSlice)
+			tx.put.logsExpired += n
+			return n, err
+		},
+		func(ctx context.Context, tx *Commit) (int64, error) {
+			return deleteCounted(ctx, tx, `DELETE FROM log_part
+				WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND event_id IS NOT NULL LIMIT $2)
+				RETURNING project_id, octet_length(data)`, before, expireSlice)
+		},
+	} {
 		// One transaction for each slice, so that the writer takes other requests in between.
 		for {
 			var n int64
 			err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
-				n, err = deleteCounted(ctx, tx, `DELETE FROM log_part
-					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)
-					RETURNING project_id, octet_length(data)`, before, expireSlice)
-				if part.counted {
-					tx.put.logsExpired += n
-				}
+				n, err = drop(ctx, tx)
 				return err
 			})
 			if err != nil {

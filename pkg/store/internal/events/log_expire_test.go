@@ -66,6 +66,59 @@ func TestExpireLogs(t *testing.T) {
 	}
 }
 
+// TestExpireLogsOfNoSpan: the row of a trace that only log records have named goes with the last of them, and a span that comes then
+// makes it anew.
+func TestExpireLogsOfNoSpan(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1767355200000)
+	s := openTest(t, Options{Now: func() time.Time { return now }, PendingTTL: time.Hour})
+	put := func(b event.Batch) {
+		t.Helper()
+		if err := s.Put(t.Context(), testProject, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	span := func(trace, session uuid.UUID, provisional bool) event.Incoming {
+		e := event.Incoming{TraceID: trace, Provisional: provisional, Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeModel}}
+		e.Complete(now)
+		return e
+	}
+	say := func(trace, session uuid.UUID) event.LogPart {
+		return event.LogPart{Kind: event.LogInput, SpanID: uuid.New(), TraceID: trace, Session: session, Nanos: 1, Content: json.RawMessage(`[]`)}
+	}
+	traces := func() (n int) {
+		t.Helper()
+		if _, err := sqldb.One(t.Context(), s.db, `SELECT count(*) FROM trace`, nil, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	lone, known, session := uuid.New(), uuid.New(), uuid.New()
+	put(event.Batch{LogParts: []event.LogPart{say(lone, uuid.New()), say(known, session), say(uuid.New(), session)}})
+	put(event.Batch{Events: []event.Incoming{span(known, session, false)}})
+	if n := traces(); n != 3 {
+		t.Fatalf("%d traces, want 3", n)
+	}
+	if err := s.expireLogs(t.Context(), now.Add(time.Hour+time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n := traces(); n != 2 {
+		t.Errorf("%d traces once the log records have gone, want those of the session that is there", n)
+	}
+	late := span(lone, lone, true)
+	put(event.Batch{Events: []event.Incoming{late}})
+	e, err := s.Event(t.Context(), testProject, late.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.SessionID != lone {
+		t.Errorf("a late span is in session %s, want that of its trace", e.SessionID)
+	}
+	if n := traces(); n != 3 {
+		t.Errorf("%d traces with a late span, want 3", n)
+	}
+}
+
 // TestLogsExpiredCounted: what is dropped in a transaction that is done again, since another request failed in it, counts once.
 func TestLogsExpiredCounted(t *testing.T) {
 	t.Parallel()
