@@ -297,8 +297,8 @@ func (e *evaluateExtension) TestAlert(ctx context.Context, projectID int64, id s
 
 // alerter is there between Start and Shutdown.
 func (e *evaluateExtension) alerter() (*alerter, error) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
+	e.background.Lock()
+	defer e.background.Unlock()
 	if e.alerts == nil {
 		return nil, fault.New(fault.Unavailable, "alerts do not run now: the server is starting or stopping, or has no store")
 	}

@@ -41,9 +41,12 @@ type evaluateExtension struct {
 	mu      sync.RWMutex     // held for reading by every evaluation
 	engines evaluate.Engines // nil: not started
 	keys    *keeper          // nil: not started, or there is no store
-	runner  *online.Runner   // nil: not started, or switched off
 	limits  mount.Limits     // nil: there is no store
-	alerts  *alerter         // nil: not started, or there is no store
+
+	// background guards what works by itself, for an instant each: to end that, nobody waits for evaluations.
+	background sync.Mutex
+	runner     *online.Runner // nil: not started, or switched off
+	alerts     *alerter       // nil: not started, or there is no store
 }
 
 var (
@@ -73,6 +76,8 @@ func (e *evaluateExtension) StoreID() component.ID { return e.cfg.Store }
 func (e *evaluateExtension) Start(ctx context.Context, host component.Host) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.background.Lock()
+	defer e.background.Unlock()
 	if e.engines != nil {
 		return nil
 	}
@@ -230,10 +235,10 @@ func (e *evaluateExtension) Available(ctx context.Context, projectID int64) (eva
 // Shutdown breaks off work on the queue, waits for the evaluations that run, and closes the
 // engines.
 func (e *evaluateExtension) Shutdown(context.Context) error {
-	e.mu.Lock()
+	e.background.Lock()
 	runner, alerts := e.runner, e.alerts
 	e.runner, e.alerts = nil, nil
-	e.mu.Unlock()
+	e.background.Unlock()
 	if alerts != nil {
 		alerts.runner.Stop()
 	}

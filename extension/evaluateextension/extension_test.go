@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.uber.org/goleak"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/store"
@@ -106,6 +108,62 @@ func TestLifeCycle(t *testing.T) {
 	}
 	if _, err := e.Run(t.Context(), task); fault.Of(err) != fault.Unavailable {
 		t.Errorf("Run after Shutdown: %v, want Unavailable", err)
+	}
+}
+
+// TestShutdownBreaksOff: a server that stops does not wait for the answers that the queue waits for, such as a slow model's.
+func TestShutdownBreaksOff(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	s := h[component.MustNewID("spangrove_store")].(storeExtension).store.(*store.Store)
+	e := newTest(2)
+	e.cfg.Online.PollInterval, e.cfg.Online.Timeout = 10*time.Millisecond, time.Hour
+	if err := e.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	slow := &slowEngine{inside: make(chan struct{}, 1), answer: make(chan struct{})}
+	e.mu.Lock()
+	e.engines[metric.LLM] = slow
+	e.mu.Unlock()
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge := metric.Definition{Name: "judge", Type: metric.LLM, Criteria: "is it good?", EnabledInProd: true}
+	judge.Complete(metric.OlderSampling)
+	if _, err := s.CreateMetric(t.Context(), p.ID, judge); err != nil {
+		t.Fatal(err)
+	}
+	now := float64(time.Now().UnixMilli())
+	if err := s.Put(t.Context(), p.ID, event.NewBatch(event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "m", Source: "test",
+		Start: now, End: now + 1, Duration: 1})); err != nil {
+		t.Fatal(err)
+	}
+	<-slow.inside
+	done := make(chan error, 1)
+	go func() { done <- e.Shutdown(context.Background()) }()
+	select {
+	case err = <-done:
+	case <-time.After(time.Minute):
+		t.Error("it waits for the answer")
+		close(slow.answer)
+		err = <-done
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// slowEngine says when it is asked, and answers when it may, or not at all if it is broken off.
+type slowEngine struct{ inside, answer chan struct{} }
+
+func (f *slowEngine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
+	f.inside <- struct{}{}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-f.answer:
+		return make([]evaluation.Result, len(task.Events)), nil
 	}
 }
 
