@@ -3,6 +3,7 @@
 package alert
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -351,6 +352,11 @@ func (a *Alert) SameQuestion(b *Alert) bool {
 		return string(a.Doc())
 	}
 	return plain(*a) == plain(*b)
+}
+
+// SameNotices reports whether what follows an evaluation of two alerts goes to the same channels, and is kept back for as long.
+func (a *Alert) SameNotices(b *Alert) bool {
+	return a.SilencedUntil == b.SilencedUntil && a.TellNoData == b.TellNoData && bytes.Equal(writeChannels(a.To), writeChannels(b.To))
 }
 
 // Doc writes down all but what the store sets, with the names that the API has for it.

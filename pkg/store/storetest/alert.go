@@ -16,6 +16,7 @@ var alertTests = []test{
 	{"Alert/due, claimed, finished once", alertClaims},
 	{"Alert/measured at the time of its change, then on its grid", alertFirst},
 	{"Alert/a claim that is lost changes nothing", alertClaimLost},
+	{"Alert/who is told changes while it is evaluated", alertToldChanges},
 	{"Alert/put off", alertPutOff},
 	{"Alert/one of several servers evaluates it", alertServers},
 	{"Alert/switched off while it fires", alertSwitchedOff},
@@ -271,6 +272,33 @@ func alertClaimLost(e *env) {
 	claim = e.claimAlerts(1)[0]
 	e.ok(e.s.DeleteAlert(e.ctx, e.project, a.ID))
 	e.equal("deleted meanwhile", false, e.measured(e.s, claim, 0))
+}
+
+// alertToldChanges has an alert that is given a channel, silenced or renamed while it is evaluated.
+func alertToldChanges(e *env) {
+	e.clocked()
+	change := func(id string, f func(*alert.Alert)) {
+		e.Helper()
+		_, err := e.s.ChangeAlert(e.ctx, e.project, id, func(a *alert.Alert) error { f(a); return nil })
+		e.ok(err)
+	}
+	a := e.saveAlert(newAlert("slow"))
+	c := e.claimAlerts(1)[0]
+	change(a.ID, func(a *alert.Alert) {
+		a.To = append(a.To, alert.Channel{ID: "c2", Type: alert.Email, Mail: []string{"bob@example.com"}})
+	})
+	e.equal("of the channels before", false, e.measured(e.s, c, 5))
+	again := e.claimAlerts(1)
+	e.equal("evaluated anew", 1, len(again))
+	e.equal("for the same time", c.At, again[0].At)
+	e.equal("with both channels", 2, len(again[0].Alert.To))
+
+	change(a.ID, func(a *alert.Alert) { a.SilencedUntil = c.At + 60_000 })
+	e.equal("as it was not silent", false, e.measured(e.s, again[0], 5))
+	c = e.claimAlerts(1)[0]
+	change(a.ID, func(a *alert.Alert) { a.Name = "slower" })
+	e.equal("of another name", true, e.measured(e.s, c, 5))
+	e.equal("it is silent", 0, len(e.noticesOf(a.ID)))
 }
 
 // alertPutOff has a claim that ends before its lease.

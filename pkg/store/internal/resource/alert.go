@@ -97,7 +97,7 @@ func (s *Store) Alert(ctx context.Context, projectID int64, id string) (alert.Al
 //
 // An alert that measures something else after the change is due at once, and the time for which it was out of bounds counts anew. One that is
 // switched off loses its state, and an incident that was told is over. One that gets a channel after its others were told of an incident is due
-// at once, too, and tells it.
+// at once, too, and tells it. One that is being evaluated is evaluated anew, if the change is of what that comes to or who is told.
 func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, change func(*alert.Alert) error) (a alert.Alert, err error) {
 	err = s.ChangeDocs(ctx, 0, "update alert", func(ctx context.Context, tx *events.Commit) error {
 		d, err := alerts.getForUpdate(ctx, tx, projectID, id)
@@ -122,6 +122,9 @@ func (s *Store) ChangeAlert(ctx context.Context, projectID int64, id string, cha
 		}
 		if a.Status.Join(&a, &before) {
 			a.Next, lease = firstDue(&a, now), 0
+		}
+		if !a.SameNotices(&before) {
+			lease = 0 // whoever evaluates it now would go by what was before; it is still due
 		}
 		var stop *alert.Change
 		var told []alert.Notice
