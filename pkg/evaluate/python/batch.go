@@ -30,7 +30,7 @@ type batch struct {
 	interpreter *interpreter // nil: there is none
 }
 
-// reserve is the time that a batch leaves of what its caller gives it, for an interpreter's start.
+// reserve is the time that a batch leaves of what its caller gives it, for another interpreter's start; of a short time it leaves half.
 const reserve = 5 * time.Second
 
 // turn is how long a task keeps its place, in which it finishes what it has begun, where other
@@ -69,56 +69,71 @@ func (b *batch) takeTurns(ctx context.Context) error {
 	return err
 }
 
-// run scores events, in order. Each failure is one event's: the next one finds an interpreter in the
-// state that the first one found, or a new one. Before each event but the first it
+// run scores events, in order. Where the caller's time does not suffice for all of them, the results that there are count, and the others are
+// marked as skipped.
+func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluation.Result, error) {
+	results, err := b.each(ctx, events)
+	if len(results) > 0 && errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return b.fillSkipped(results, len(events)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// each is run, but for an error it returns the results of the events before. Each failure is one event's: the next one finds an interpreter in
+// the state that the first one found, or a new one. Before each event but the first it
 //
 //  1. lets another project have the place, if this task had it for long enough;
-//  2. stops if the caller's time might not suffice for one more event: the others are marked as skipped;
+//  2. stops if another interpreter is needed, and the caller's time might not suffice for its start and one more event;
 //  3. brings the state back, if the last event failed.
 //
 // The state is kept before the first event, unless there is only one.
-func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluation.Result, error) {
+func (b *batch) each(ctx context.Context, events []json.RawMessage) ([]evaluation.Result, error) {
 	results := make([]evaluation.Result, 0, len(events))
+	end, timed := ctx.Deadline()
+	another := b.engine.config.Deadline + min(reserve, time.Until(end)/2)
 	for i, event := range events {
 		if i > 0 {
 			if err := b.takeTurns(ctx); errors.Is(err, evaluate.ErrBusy) {
 				return b.fillSkipped(results, len(events)), nil
 			} else if err != nil {
-				return nil, err
+				return results, err
 			}
 		}
-		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.engine.config.Deadline+reserve {
+		if timed && i > 0 && b.interpreter == nil && time.Until(end) <= another {
 			return b.fillSkipped(results, len(events)), nil
 		}
 		if i > 0 && !results[i-1].Success {
 			if err := b.step(ctx, back); err != nil {
-				return nil, err
+				return results, err
 			}
 		}
 		if b.interpreter == nil {
 			refused, err := b.begin(ctx)
 			if err != nil {
-				return nil, err
+				return results, err
 			}
 			if refused != nil { // as for this event, so for all others
 				return fill(results, len(events)-len(results), *refused), nil
 			}
 			if i+1 < len(events) {
 				if err := b.step(ctx, keep); err != nil {
-					return nil, err
+					return results, err
 				}
 			}
 		}
 		r, err := b.ask(ctx, eventLine(event), b.engine.config.Deadline)
 		if err != nil {
-			return nil, err
+			return results, err
 		}
 		results = append(results, r)
 	}
 	return results, nil
 }
 
-// fillSkipped fills the results up to n with those of events that were not looked at.
+// fillSkipped fills the results up to n with those of events that were not looked at, or not to the end.
 func (b *batch) fillSkipped(results []evaluation.Result, n int) []evaluation.Result {
 	return fill(results, n-len(results), evaluation.Result{Failure: Timeout, Temporary: true, Skipped: true,
 		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})

@@ -334,6 +334,44 @@ func TestTimeIsOver(t *testing.T) {
 	})
 }
 
+// TestShortTime: a caller that has little time, as the processor of a pipeline, gets what can be had in it.
+func TestShortTime(t *testing.T) {
+	t.Parallel()
+	const result, wait = `{"do":"print"}`, `{"do":"wait"}`
+	for _, tt := range []struct {
+		deadline, time time.Duration
+		events         []string
+		want           string // of each event: S it has a score, F it took too long, - it was skipped
+	}{
+		{time.Second, 5 * time.Second, []string{result, result, result, result}, "SSSS"},
+		{time.Second, 5 * time.Second, []string{result, wait, result, result}, "SFSS"},
+		{10 * time.Second, 5 * time.Second, []string{result, result, result}, "SSS"},
+		{10 * time.Second, 5 * time.Second, []string{result, wait, result}, "S--"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := fakeEngine(Config{Deadline: tt.deadline}, &fake{})
+			defer e.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.time)
+			defer cancel()
+			results, err := e.Evaluate(ctx, task("code", tt.events...))
+			got := ""
+			for _, r := range results {
+				switch {
+				case r.Success:
+					got += "S"
+				case r.Skipped:
+					got += "-"
+				default:
+					got += "F"
+				}
+			}
+			if err != nil || got != tt.want {
+				t.Errorf("%s an event, %s in all: %s, %v; want %s", tt.deadline, tt.time, got, err, tt.want)
+			}
+		})
+	}
+}
+
 // TestParallel: no more interpreters at once than may be, and every task has its own.
 func TestParallel(t *testing.T) {
 	t.Parallel()
