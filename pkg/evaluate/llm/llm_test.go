@@ -512,6 +512,23 @@ func TestPaused(t *testing.T) {
 	}
 }
 
+// TestPausedForAWhile: a provider that wants no calls for weeks or years is asked again after a day.
+func TestPausedForAWhile(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]http.HandlerFunc{
+		"seconds":     answer(429, `{}`, "Retry-After: 999999"),
+		"a date":      answer(429, `{}`, "Retry-After: "+time.Now().AddDate(10, 0, 0).UTC().Format(http.TimeFormat)),
+		"in the body": answer(429, `{"error":{"details":[{"retryDelay":"87600h"}]}}`),
+	} {
+		api := newFake(t, refusal)
+		e := newTest(t, Provider{BaseURL: api.URL}, nil)
+		e.evaluate(t, definition(nil))
+		if r := e.evaluate(t, definition(nil)); !r.Skipped || r.Later < 23*time.Hour || r.Later > 24*time.Hour {
+			t.Errorf("%s: put off for %s, want a day", name, r.Later)
+		}
+	}
+}
+
 // TestHabits asks twice: what a model refused is not sent again.
 func TestHabits(t *testing.T) {
 	t.Parallel()

@@ -70,8 +70,12 @@ type statusError struct {
 	status  int
 	code    string        // the provider's word for it
 	message string        // for people
-	after   time.Duration // when to try again; 0: the provider does not say
+	after   time.Duration // when to try again, at most maxAfter; 0: the provider does not say
 }
+
+// maxAfter bounds for how long a provider is left alone, whatever it says: a mistake of its must not stop judges for weeks, and the budgets of
+// providers are of a day.
+const maxAfter = 24 * time.Hour
 
 func (e *statusError) Error() string {
 	s := fmt.Sprintf("answered %d %s", e.status, http.StatusText(e.status))
@@ -103,6 +107,7 @@ const (
 func statusOf(res *http.Response) *statusError {
 	defer func() { _ = res.Body.Close() }()
 	e := &statusError{status: res.StatusCode, after: retryAfter(res.Header)}
+	defer func() { e.after = min(e.after, maxAfter) }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
 	if err != nil {
 		return e
