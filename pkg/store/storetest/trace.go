@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 var traceTests = []test{
@@ -29,6 +30,7 @@ var traceTests = []test{
 	{"Trace/another trace stays in the session that one leaves", traceLeaves},
 	{"Trace/what was said of a session moves with it", saidBeforeMove},
 	{"Trace/evaluations and items of queues move with a session", judgedBeforeMove},
+	{"Trace/annotations move into a queue that has the session already", annotatedBeforeMove},
 	{"Trace/a span whose session is its own names its trace's", fixedNames},
 }
 
@@ -298,6 +300,59 @@ func judgedBeforeMove(e *env) {
 	for _, table := range []string{"evaluation", "queue_item", "queue_turn"} {
 		e.equal("rows of "+table, 0, e.place.Count(e.T, `SELECT count(*) FROM `+table))
 	}
+}
+
+// annotatedBeforeMove has a session in queues that turns out to be part of another one in them: with annotations, with a claim, and with
+// annotations of both.
+func annotatedBeforeMove(e *env) {
+	e.clocked()
+	e.put(traced("s", "key", step("key", "first", 1)))
+	e.put(traced("t", "", step("t", "x", 2)))
+	queue1 := func() string { return e.createQueue(queue.Update{Annotators: pointer(2)}, "key", "t").ID }
+	annotated, claimed, both, removed := queue1(), queue1(), queue1(), queue1()
+	claim := func(q, event, annotator string) {
+		e.Helper()
+		_, _, err := e.s.OpenItem(e.ctx, e.project, q, id(event), annotator)
+		e.ok(err)
+	}
+	claim(annotated, "key", "ann")
+	claim(annotated, "key", "bob")
+	e.annotate(annotated, "t", "ann", `{"m":1}`)
+	e.annotate(annotated, "t", "cid", `{"m":1}`)
+	claim(claimed, "t", "ann")
+	claim(claimed, "key", "bob")
+	e.annotate(both, "t", "ann", `{"n":1}`)
+	e.annotate(both, "key", "bob", `{"n":2}`)
+	e.annotate(removed, "t", "ann", `{"n":1}`)
+	_, err := e.s.UpdateQueue(e.ctx, e.project, removed, queue.Update{}, nil, ids("key"))
+	e.ok(err)
+
+	e.put(traced("t", "key", step("key", "root", 3)))
+	says := func(q string) (text string) {
+		e.Helper()
+		items, err := e.s.LoadQueueItems(e.ctx, e.project, q, []string{id("key").String()})
+		e.ok(err)
+		for _, it := range items {
+			text += string(it.State)
+			for _, a := range it.Annotations {
+				text += " " + a.Annotator + string(a.Scores)
+			}
+			for _, c := range it.Claims {
+				text += " " + c.Annotator
+			}
+		}
+		return text
+	}
+	e.equal("of what was annotated", `done ann{"m":1} cid{"m":1}`, says(annotated))
+	e.equal("of what was claimed", `waiting bob`, says(claimed))
+	e.equal("of what was annotated twice", `waiting bob{"n":2}`, says(both))
+	e.equal("of what was taken out", `removed`, says(removed))
+	e.equal("score", `1`, string(rawjson.Get(e.event(id("key")).Metrics, "m")))
+	e.annotate(annotated, "key", "ann", `{"m":3}`)
+	e.equal("annotated anew", `done ann{"m":3} cid{"m":1}`, says(annotated))
+	e.equal("score", `2`, string(rawjson.Get(e.event(id("key")).Metrics, "m")))
+	e.equal("turns", 4, e.place.Count(e.T, `SELECT count(*) FROM queue_turn`))
+	e.equal("items", 4, e.place.Count(e.T, `SELECT count(*) FROM queue_item`))
 }
 
 // saidBeforeMove scores and annotates sessions before their trace turns out to be of another one.

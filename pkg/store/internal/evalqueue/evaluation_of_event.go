@@ -78,7 +78,8 @@ func EraseEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, e
 }
 
 // MoveEvaluationsOf moves what evaluators and people have recorded of the event of a session to that of the session to which its events move. Where
-// that one has an evaluation by the same version of a metric, or is in the same queue, its own stays, and the other goes.
+// that one has an evaluation by the same version of a metric, its own stays, and the other goes; also where it is in the same queue, unless only
+// the other has annotations there.
 func MoveEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, from, to uuid.UUID) error {
 	const ofQueues = `project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND event_id = $2`
 	var one int
@@ -89,7 +90,23 @@ func MoveEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, fr
 	if err != nil || !found {
 		return err // as with nearly all that move
 	}
+	const annotatedFrom, annotatedTo = `EXISTS (
+			SELECT 1
+			FROM queue_turn t
+			WHERE t.project_id = $1 AND t.queue_id = queue_item.queue_id AND t.event_id = $2 AND t.state = 'annotated')`, `EXISTS (
+			SELECT 1
+			FROM queue_turn t
+			WHERE t.project_id = $1 AND t.queue_id = queue_item.queue_id AND t.event_id = $3 AND t.state = 'annotated')`
 	for _, move := range []string{
+		// What nobody has said anything of makes way for what somebody has, with its claims. What somebody took out of the queue stays out.
+		`DELETE FROM queue_item
+		WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND event_id = $3 AND state <> 'removed'
+			AND ` + annotatedFrom + ` AND NOT ` + annotatedTo,
+		`DELETE FROM queue_turn
+		WHERE project_id = $1 AND queue_id IN (SELECT queue_id FROM queue_item WHERE ` + ofQueues + `) AND event_id = $3 AND NOT EXISTS (
+			SELECT 1
+			FROM queue_item o
+			WHERE o.project_id = $1 AND o.event_id = $3 AND o.queue_id = queue_turn.queue_id)`,
 		`UPDATE evaluation SET event_id = $3
 		WHERE project_id = $1 AND event_id = $2 AND NOT EXISTS (
 			SELECT 1
