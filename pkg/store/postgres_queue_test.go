@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -14,6 +15,61 @@ import (
 	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/store"
 )
+
+// An annotation that is stored at the moment in which its session moves goes to the session to which it moves.
+func TestPostgresAnnotationMeetsMove(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	place := newPostgresPlace(t)
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(ctx, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := uuid.New(), uuid.New()
+	for _, session := range []uuid.UUID{from, to} {
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: "e", Start: 1767355200000, Duration: 1}}
+		e.Complete(time.UnixMilli(1767355200000))
+		if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := "q"
+	q, err := s.CreateQueue(ctx, p.ID, queue.New(&queue.Update{Name: &name}, 0), []uuid.UUID{from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := place.conn(t)
+	defer func() { _ = other.Close(context.Background()) }()
+	for _, text := range []string{
+		`BEGIN`,
+		fmt.Sprintf(`UPDATE queue_item SET event_id = '%s'`, to),
+		fmt.Sprintf(`INSERT INTO alias(project_id, session_id, target) VALUES (%d, '%s', '%s')`, p.ID, from, to),
+	} {
+		if _, err := other.Exec(ctx, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.AnnotateItem(ctx, p.ID, q.ID, from, queue.Annotation{Annotator: "ann", Scores: json.RawMessage(`{"m":1}`)})
+		done <- err
+	}()
+	const waits = `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%queue_item%' AND datname = current_database()`
+	for end := time.Now().Add(10 * time.Second); place.Count(t, waits) == 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if _, err := other.Exec(ctx, `COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	items, err := s.LoadQueueItems(ctx, p.ID, q.ID, []string{to.String()})
+	if err != nil || len(items) != 1 || len(items[0].Annotations) != 1 {
+		t.Errorf("%+v, %v: want the annotation", items, err)
+	}
+}
 
 // Two processes on one PostgreSQL fill one queue, claim its items and annotate them at once, while
 // the events are updated: each event enters once, no slot is given twice, and each gets its score.

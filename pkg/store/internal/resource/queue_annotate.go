@@ -121,10 +121,13 @@ func (s *Store) changeItem(ctx context.Context, op string, projectID int64, id s
 		if it.Settlement != nil {
 			settled = string(it.Settlement.Doc())
 		}
-		_, err = tx.Exec(ctx, `UPDATE queue_item
+		n, err := tx.Exec(ctx, `UPDATE queue_item
 			SET state = $4, slots = $5, scores = $6, updated_ms = $7, settled = $8
 			WHERE `+ofQueue+` AND event_id = $3`,
 			projectID, id, tx.ID(it.EventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated, settled)
+		if err == nil && n == 0 {
+			return sqldb.ErrConflict // another server has moved it with its session since it was read, which does not wait for the queue
+		}
 		item = it.Live(now)
 		return err
 	}), op)
