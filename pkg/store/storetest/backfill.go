@@ -289,7 +289,16 @@ func backfillBounds(e *env) {
 	e.equal("one more", fault.Conflict, fault.Of(err))
 	_, err = e.s.MoveBackfill(e.ctx, e.project, m, last, evaluation.BackfillCancelled)
 	e.ok(err)
-	e.backfill(evaluation.Backfill{MetricID: m})
+	last = e.backfill(evaluation.Backfill{MetricID: m})
+	_, err = e.s.MoveBackfill(e.ctx, e.project, m, last, evaluation.BackfillPaused)
+	e.ok(err)
+	e.ok(e.s.DeleteMetric(e.ctx, e.project, m))
+	another := e.createMetric(metric.Definition{Name: "another", Type: metric.Human})
+	for range evaluation.MaxBackfills {
+		e.backfill(evaluation.Backfill{MetricID: another})
+	}
+	_, err = e.s.CreateBackfill(e.ctx, e.project, evaluation.Backfill{MetricID: another, Version: 1, Filters: e.filters()})
+	e.equal("one more of another metric", fault.Conflict, fault.Of(err))
 	list, err := e.s.LoadBackfills(e.ctx, e.project, []string{"none", uuid.NewString()})
 	e.ok(err)
 	e.equal("not there", 0, len(list))

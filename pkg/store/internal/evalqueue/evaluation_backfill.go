@@ -44,9 +44,11 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 			return err
 		}
 		var open int
+		// Without those of metrics that are deleted: nobody can find one that is paused, and end it.
 		if _, err := sqldb.One(ctx, tx, `SELECT count(*)
 			FROM backfill
-			WHERE project_id = $1 AND state IN ('running', 'paused')`, []any{projectID}, &open); err != nil {
+			WHERE project_id = $1 AND state IN ('running', 'paused')
+				AND EXISTS (SELECT 1 FROM metric WHERE metric.project_id = $1 AND metric.id = backfill.metric_id)`, []any{projectID}, &open); err != nil {
 			return err
 		}
 		if open >= evaluation.MaxBackfills {
