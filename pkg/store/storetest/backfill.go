@@ -171,6 +171,7 @@ func backfillRedeployed(e *env) {
 		e.equal(what, want, got)
 	}
 	score(1, list[0], list[1])
+	scored := float64(clock.Now().UnixMilli())
 	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{Description: pointer("another")})
 	e.ok(err)
 	score(2, list...)
@@ -180,6 +181,9 @@ func backfillRedeployed(e *env) {
 	scores("by the older one", first, first, `{"m":1,"m_explanation":null}`)
 	backfill(2, []int{3, 3, 0})
 	scores("by the newer one again", second, second, second)
+	counts, _, err := e.s.CountEvaluations(e.ctx, e.project, m, nil, &scored)
+	e.ok(err)
+	e.equal("asked for at the beginning", map[evaluation.State]int64{evaluation.Done: 2}, counts.States)
 }
 
 func backfillRestart(e *env) {

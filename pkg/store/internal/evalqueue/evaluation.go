@@ -278,7 +278,7 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 			FROM evaluation o
 			JOIN evaluation q ON q.project_id = o.project_id AND q.event_id = o.event_id AND q.metric_id = o.metric_id
 			WHERE q.project_id = $1 AND q.id = $2
-				AND o.id <> q.id AND o.created_ms >= q.created_ms
+				AND o.id <> q.id AND `+askedAt("o")+` >= `+askedAt("q")+`
 				AND o.state = 2 AND o.score IS NOT NULL
 			LIMIT 1`, []any{project, o.ID}, &newer)
 		if err != nil || found {
@@ -291,6 +291,12 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 		_, err = tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
 	}
 	return err
+}
+
+// askedAt returns when a result was asked for, or, where its score was given back to its event (restoreScores), when that was. It stands in
+// due_ms, which results have no other use for.
+func askedAt(table string) string {
+	return `(CASE WHEN ` + table + `.due_ms > ` + table + `.created_ms THEN ` + table + `.due_ms ELSE ` + table + `.created_ms END)`
 }
 
 // writeScore makes a score and its explanation metrics of its event. An explanation of the score before is taken off. fault.NotFound if there

@@ -355,7 +355,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 }
 
 // restoreScores gives events the scores that the version of a backfill gave them before, where another version has scored them since: it is
-// deployed anew, and scores no event twice. It then counts as asked for now, which goes before what comes late of the other one.
+// deployed anew, and scores no event twice. It then counts as asked for now (askedAt), which goes before what comes late of the other one.
 func (s *Store) restoreScores(ctx context.Context, project int64, b *evaluation.Backfill, name string, ids []uuid.UUID) error {
 	replaced, err := s.replacedScores(ctx, s.db, project, b, ids)
 	if err != nil {
@@ -381,7 +381,7 @@ func (s *Store) restoreSlice(ctx context.Context, project int64, b *evaluation.B
 		}
 		for i := range list {
 			o := &list[i]
-			if _, err := tx.Exec(ctx, `UPDATE evaluation SET created_ms = $3, name = $4 WHERE project_id = $1 AND id = $2`,
+			if _, err := tx.Exec(ctx, `UPDATE evaluation SET due_ms = $3, name = $4 WHERE project_id = $1 AND id = $2`,
 				project, o.ID, s.options.Now().UnixMilli(), name); err != nil {
 				return err
 			}
@@ -407,7 +407,7 @@ func (s *Store) replacedScores(ctx context.Context, c sqldb.Conn, project int64,
 				SELECT 1
 				FROM evaluation o
 				WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.metric_id = $2 AND o.version <> $3
-					AND o.state = 2 AND o.score IS NOT NULL AND o.created_ms >= q.created_ms)
+					AND o.state = 2 AND o.score IS NOT NULL AND `+askedAt("o")+` >= `+askedAt("q")+`)
 		ORDER BY q.event_id`, append([]any{project, b.MetricID, b.Version}, args...), func(scan func(...any) error) error {
 		var o evaluation.Outcome
 		var score string
