@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // TestNothingLost holds that what a rule finds no place for stays somewhere: each KEPT of the attributes must be in the event.
@@ -128,4 +130,30 @@ func TestStepsApart(t *testing.T) {
 	if len(b.Events) != records.Len() {
 		t.Errorf("%d events of %d records", len(b.Events), records.Len())
 	}
+}
+
+// TestBesideMessages: what stands beside messages, and has no place since another attribute or an answer took it, stays with its attribute.
+func TestBesideMessages(t *testing.T) {
+	t.Parallel()
+	const messages = `"messages":[{"role":"user","content":"q"}]`
+	checkConventions(t, []conventionCase{
+		{name: "schemas of tools that another attribute names", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": `[{"type":"function","name":"f"}]`,
+				"input.value": `{` + messages + `,"tools":[{"type":"function","function":{"name":"f","description":"adds","parameters":{"type":"object"}}}]}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "config.tools": `[{"type":"function","name":"f"}]`,
+				"unmapped": `{"input.value":{"tools":[{"type":"function","function":{"name":"f","description":"adds","parameters":{"type":"object"}}}]}}`}},
+		{name: "tools that another attribute has", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": `[{"type":"function","name":"f","description":"adds"}]`,
+				"input.value": `{` + messages + `,"tools":[{"type":"function","function":{"name":"f","description":"adds"}}]}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "unmapped": ""}},
+		{name: "an input of a name that the program gives, too", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "honeyhive_inputs.user": "u1", "input.value": `{` + messages + `,"user":"u2","seed":7}`},
+			want:  map[string]string{"inputs": `{"user":"u1","chat_history":[{"role":"user","content":"q"}]}`, "config.seed": "7", "unmapped": `{"input.value":{"user":"u2"}}`}},
+		{name: "a member of a state that is named like one of an answer", typ: event.TypeChain,
+			attrs: map[string]any{"openinference.span.kind": "CHAIN", "output.value": `{"messages":[{"role":"assistant","content":"a"}],"content":"draft","next":"end"}`},
+			want:  map[string]string{"outputs": `{"role":"assistant","content":"a","next":"end"}`, "unmapped": `{"output.value":{"content":"draft"}}`}},
+		{name: "instructions that are items", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "input.value": `{"input":"q","instructions":[{"role":"developer","content":"s"}]}`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}],"instructions":[{"role":"developer","content":"s"}]}`, "unmapped": ""}},
+	})
 }

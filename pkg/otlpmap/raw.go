@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
@@ -187,23 +188,25 @@ func (b *eventBuilder) plainInput(a *attr) {
 // config, the others in the bucket. The attribute is used if all found their place. Otherwise what was placed
 // joins b.texts, so that dropRedundant leaves only the others with the attribute.
 func (b *eventBuilder) rest(a *attr, raw []byte, bucket int, read ...string) {
-	all := true
-next:
+	var room [8]string
+	left := room[:0] // the members without a place
 	for c := jsonscan.Members(raw); c.Next(); {
 		key := keyText(c.Key)
-		for _, r := range read {
-			if key == r {
-				continue next
-			}
+		if slices.Contains(read, key) {
+			continue
 		}
 		if bucket == bucketInputs && b.s.role == onModel && jsonscan.Kind(c.Val) == '{' {
 			if settingGroups[key] {
-				all = b.settingsIn(c.Val) && all
+				if !b.settingsIn(c.Val) {
+					left = append(left, key)
+				}
 				continue
 			}
 			if list := jsonscan.Member(c.Val, "tools"); key == "toolConfig" && toolList(list) && b.putTools(list) { // Bedrock
 				b.texts.add(b, list)
-				all = all && countMembers(c.Val) == 1
+				if countMembers(c.Val) > 1 {
+					left = append(left, key)
+				}
 				continue
 			}
 		}
@@ -216,22 +219,32 @@ next:
 				continue
 			}
 			if to == "tools" && b.filled(fieldTools.field) {
-				all = false // reported elsewhere: what is new of it stays with the attribute
+				left = append(left, key) // reported elsewhere: what is new of it stays with the attribute
 				continue
 			}
 		}
 		switch {
 		case !b.member(bucket, key, c.Val):
-			all = false
+			left = append(left, key)
 		case b.partly(a):
 			b.texts.add(b, c.Val)
 		}
 	}
-	if all && !b.partly(a) {
-		a.used = true
-	} else {
-		b.keep(a)
+	if len(left) == 0 {
+		if !b.partly(a) {
+			a.used = true
+		}
+		return
 	}
+	if a.used { // by the messages in it, which have all found their place
+		a.used = false
+		for c := jsonscan.Members(raw); c.Next(); {
+			if !slices.Contains(left, keyText(c.Key)) {
+				b.texts.add(b, c.Val)
+			}
+		}
+	}
+	b.keep(a)
 }
 
 // objectInput makes an object the inputs, a list of messages the chat history, and anything

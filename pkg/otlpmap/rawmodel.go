@@ -91,8 +91,10 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	}
 	// The Responses API: instructions beside an input that is a text or a list of items.
 	if in := jsonscan.Member(raw, "input"); in != nil {
+		read := []string{"input"}
 		if sys := jsonscan.Member(raw, "instructions"); jsonscan.Kind(sys) == '"' {
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`), content: sys})
+			read = append(read, "instructions")
 		}
 		if jsonscan.Kind(in) == '"' {
 			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: in})
@@ -100,7 +102,7 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		if jsonscan.Kind(in) == '"' || b.readMessages(in) {
 			b.heard(a, in, at)
 			b.putMessages(fieldHistory, at)
-			b.rest(a, raw, bucketInputs, "input", "instructions")
+			b.rest(a, raw, bucketInputs, read...)
 			return
 		}
 		b.msgs = b.msgs[:at]
