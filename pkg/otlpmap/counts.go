@@ -89,27 +89,29 @@ func (b *eventBuilder) offerUsage(raw []byte) {
 	}
 }
 
-// joinDetails makes parts that stand beside a count part of it. Langfuse's callers may report
-// input without input_cache_read, input_audio and the like, which shows in a total that is the
-// sum of them all: {input: 10, input_cache_read: 90, output: 5, total: 105} means 100 prompt tokens. If the
-// sum does not fit, the counts stay as reported.
+// joinDetails makes parts that stand beside a count part of it. Langfuse's kinds of usage exclude each other: its
+// callers report input without input_cache_read, cache_read_input_tokens, input_audio and the like, and its total is the
+// sum of them all: {input: 10, input_cache_read: 90, output: 5, total: 105} means 100 prompt tokens, and so does the same without
+// a total. If a total is there that is not that sum, the counts stay as reported.
 func (b *eventBuilder) joinDetails(raw []byte) {
 	c := &b.tokens.counts
-	if !c[countPrompt].set || !c[countCompletion].set || !c[countTotal].set {
+	summed := jsonscan.Member(raw, "total") == nil && jsonscan.Member(raw, "input") != nil && !c[countTotal].set
+	if !c[countPrompt].set || !summed && (!c[countCompletion].set || !c[countTotal].set) {
 		return
 	}
 	var in, out int64
 	for m := jsonscan.Members(raw); m.Next(); {
 		n, err := strconv.ParseInt(string(m.Val), 10, 64)
+		key := string(m.Key)
 		switch {
-		case err != nil || n < 0 || n > c[countTotal].n:
-		case strings.HasPrefix(string(m.Key), "input_") && !isCount(m.Key, countPrompt):
-			in += n
-		case strings.HasPrefix(string(m.Key), "output_") && !isCount(m.Key, countCompletion):
-			out += n
+		case err != nil || n < 0 || n >= maxCount:
+		case (strings.HasPrefix(key, "input_") || strings.HasPrefix(key, "cache_")) && !isCount(m.Key, countPrompt):
+			in = min(in+n, maxCount)
+		case strings.HasPrefix(key, "output_") && !isCount(m.Key, countCompletion):
+			out = min(out+n, maxCount)
 		}
 	}
-	if in+out > 0 && c[countPrompt].n+in+c[countCompletion].n+out == c[countTotal].n {
+	if in+out > 0 && (summed || c[countPrompt].n+in+c[countCompletion].n+out == c[countTotal].n) {
 		c[countPrompt].n += in
 		c[countCompletion].n += out
 		b.tokens.joined = true

@@ -123,8 +123,8 @@ const docTail = `## What is read specially
 - **Usage**: what an agent, a workflow or a span of another kind of chain reports is of the model calls below it, so it is in
   ` + "`metadata.aggregate_usage`" + `, which no sum counts. A span of no kind keeps its counts. Cached and reasoning tokens are parts of prompt and
   completion. If more are cached than the prompt has, they are added to it
-  (` + "`metadata.usage_adjusted`" + `), and so are Langfuse's ` + "`input_*` and `output_*`" + ` if its total says that they are not in input and output. A missing
-  total is the sum.
+  (` + "`metadata.usage_adjusted`" + `), and so are Langfuse's ` + "`input_*`, `cache_*` and `output_*`" + `, which are not in its input and output unless its total says that they
+  are. A missing total is the sum.
 - **Cost**: what the span reports (` + "`metadata.cost_source` is `reported`" + `), else of a model call what its tokens cost (` + "`computed`" + `, see
   [prices.md](prices.md)); without a known price there is no ` + "`metadata.cost`" + `. A wrapper's cost goes with its counts.
 - **Copies of spans that have not ended** (Logfire's ` + "`pending_span`" + `): the unfinished event of the span they stand for, under its id and its parent;
