@@ -10,6 +10,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/mount"
 )
 
 // While the exporter's own retries repeat a request, the request occupies one of the queue's consumers (num_consumers). If each consumer had one
@@ -20,7 +21,8 @@ import (
 //   - a project that is over a limit is not waited for;
 //   - of a batch that the queue made of several requests, what the store refuses is found by halving the batch, and given up alone.
 //
-// A request of spans without a queue is halved in the same way: its sender would drop all of a refused request, and nobody would read why.
+// A request of spans without a queue is halved in the same way: its sender would drop all of a refused request. The answer counts what was
+// left out.
 
 // internalPauses are the pauses before each further attempt after an internal error.
 var internalPauses = []time.Duration{time.Second, 4 * time.Second}
@@ -71,9 +73,10 @@ type delivery[P any] struct {
 	mayLack func(P) bool
 }
 
-// deliver stores the parts and returns the error for the pipeline.
+// deliver stores the parts and returns the error for the pipeline. Of a request that is taken it tells what was left out (mount.LeaveOut).
 func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []P) error {
 	errs := make([]error, len(parts))
+	var leftOut outcome
 	for i, p := range parts {
 		o := d.store(p)
 		if e.cfg.Retry.Enabled {
@@ -87,6 +90,8 @@ func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []
 			rest := d.salvage(o, p, new(int))
 			if rest.refused < o.refused && !rest.unclear && !waits(rest.err) && !isInternal(rest.err) {
 				d.refuse(rest)
+				leftOut.refused += rest.refused
+				leftOut.err = cmp.Or(leftOut.err, rest.err)
 				continue
 			}
 			o = rest
@@ -97,6 +102,9 @@ func (d delivery[P]) deliver(ctx context.Context, e *spangroveExporter, parts []
 		errs[i] = o.err
 	}
 	err := worst(errs...)
+	if err == nil && leftOut.refused > 0 {
+		mount.LeaveOut(ctx, leftOut.refused, verdict.Status(leftOut.err).Message())
+	}
 	answer := verdict.Pipeline(err)
 	if e.cfg.Retry.Enabled && err != nil && !waits(err) && !(isInternal(err) && e.isStopping()) {
 		return consumererror.NewPermanent(answer)

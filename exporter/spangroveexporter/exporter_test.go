@@ -28,6 +28,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/spancodec"
@@ -544,9 +545,17 @@ func TestSpansThatTheStoreRefuses(t *testing.T) {
 			for _, name := range tt.refuses {
 				s.refuses[name] = tt.err
 			}
-			err := started(t, s).consumeTraces(t.Context(), tt.td)
+			ctx, told := mount.WithLeftOut(t.Context())
+			err := started(t, s).consumeTraces(ctx, tt.td)
 			if (err != nil) != tt.fails || err != nil && !errors.Is(err, tt.err) {
 				t.Errorf("error %v, want one: %v", err, tt.fails)
+			}
+			want, why := 0, "" // a request that fails is answered with its error
+			if !tt.fails {
+				want, why = len(tt.refuses), bad.Error()
+			}
+			if n, reason := told.Told(); n != want || reason != why {
+				t.Errorf("told of %d spans (%q), want %d (%q)", n, reason, want, why)
 			}
 			stored := 0
 			for _, names := range s.puts[1] {

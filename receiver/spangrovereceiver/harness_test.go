@@ -165,6 +165,7 @@ type rig struct {
 	logs       *consumertest.LogsSink
 	receiver   *spangroveReceiver
 	fail       error // what the pipeline answers, if set
+	leaves     int   // how many spans of a push an exporter leaves out
 	// If set, the next push closes entered and goes on when wait is closed.
 	entered, wait chan struct{}
 }
@@ -204,6 +205,7 @@ func start(t *testing.T, opts options) *rig {
 		if r.fail != nil {
 			return r.fail
 		}
+		mount.LeaveOut(ctx, r.leaves, "no room for them")
 		return r.traces.ConsumeTraces(ctx, td)
 	})
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/limit"
-	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/refused"
 )
@@ -185,13 +184,14 @@ func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler
 		if undecoded.count > 0 {
 			r.metrics.reject(ctx, undecoded.count)
 		}
-		rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), from.Identity)
-		if err != nil || rejected+undecoded.count == 0 {
+		lacks, err := r.pushTraces(ctx, via, string(enc), req.Traces(), from.Identity)
+		lacks.undecoded(undecoded)
+		if err != nil || lacks.items == 0 {
 			return nil, err
 		}
 		answer := ptraceotlp.NewExportResponse()
-		answer.PartialSuccess().SetRejectedSpans(int64(rejected + undecoded.count))
-		answer.PartialSuccess().SetErrorMessage(undecoded.message("spans", rejected, otlpmap.NoSpan))
+		answer.PartialSuccess().SetRejectedSpans(int64(lacks.items))
+		answer.PartialSuccess().SetErrorMessage(lacks.message("spans"))
 		return answer, nil
 	}
 }
@@ -209,13 +209,14 @@ func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 		if undecoded.count > 0 {
 			r.metrics.rejectLogs(ctx, undecoded.count)
 		}
-		rejected, err := r.pushLogs(ctx, via, string(enc), req.Logs(), from.Identity)
-		if err != nil || rejected+undecoded.count == 0 {
+		lacks, err := r.pushLogs(ctx, via, string(enc), req.Logs(), from.Identity)
+		lacks.undecoded(undecoded)
+		if err != nil || lacks.items == 0 {
 			return nil, err
 		}
 		answer := plogotlp.NewExportResponse()
-		answer.PartialSuccess().SetRejectedLogRecords(int64(rejected + undecoded.count))
-		answer.PartialSuccess().SetErrorMessage(undecoded.message("log records", rejected, otlpmap.NoSpan))
+		answer.PartialSuccess().SetRejectedLogRecords(int64(lacks.items))
+		answer.PartialSuccess().SetErrorMessage(lacks.message("log records"))
 		return answer, nil
 	}
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -178,6 +179,27 @@ func TestSpansWithoutIDsAreLeftOut(t *testing.T) {
 	}
 	if r.traces.SpanCount() != 1 {
 		t.Errorf("%d spans came through", r.traces.SpanCount())
+	}
+}
+
+// TestSpansThatAnExporterLeavesOut: the answer counts them beside those that the receiver left out itself.
+func TestSpansThatAnExporterLeavesOut(t *testing.T) {
+	r := start(t, options{})
+	r.leaves = 2
+	td := someSpans(4)
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetTraceID([16]byte{})
+	got := post(t, r.httpURL+"/v1/traces", bytes.NewReader(protoOf(t, td)), "Content-Type", typeProto)
+	answer := ptraceotlp.NewExportResponse()
+	if err := answer.UnmarshalProto([]byte(got.body)); err != nil {
+		t.Fatal(err)
+	}
+	want := "1 spans left out: " + otlpmap.NoSpan + "; 2 spans left out: no room for them"
+	if p := answer.PartialSuccess(); got.status != 200 || p.RejectedSpans() != 3 || p.ErrorMessage() != want {
+		t.Errorf("%d, rejected %d: %q, want 3: %q", got.status, p.RejectedSpans(), p.ErrorMessage(), want)
+	}
+	r.fail, r.leaves = errors.New("down"), 2
+	if got := post(t, r.httpURL+"/v1/traces", bytes.NewReader(protoOf(t, td)), "Content-Type", typeProto); got.status != 503 {
+		t.Errorf("a request that is not taken: %d", got.status)
 	}
 }
 

@@ -23,20 +23,45 @@ type rejectedItems struct {
 	first error // why the first one could not; nil if count is 0
 }
 
-// maxReason is how much of a decoder's error a sender is told, in bytes.
+// maxReason is how much of a reason a sender is told, in bytes.
 const maxReason = 300
 
-// message returns the text for the sender. It begins with the items that were left out for another
-// reason, if there are any.
-func (r rejectedItems) message(what string, others int, reason string) string {
-	var parts []string
-	if others > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s left out: %s", others, what, reason))
-	}
+// leftOut counts the items of a request that were left out while the others were taken, and tells why.
+type leftOut struct {
+	items int
+	why   []leftOutBy
+}
+
+// leftOutBy is so many items that were left out for one reason.
+type leftOutBy struct {
+	items  int
+	reason string
+}
+
+// add counts items that were left out for a reason.
+func (l *leftOut) add(items int, reason string) { l.because(items, ": "+reason) }
+
+// undecoded counts the items that could not be decoded.
+func (l *leftOut) undecoded(r rejectedItems) {
 	if r.count > 0 {
-		why := strings.ToValidUTF8(r.first.Error(), "")
+		l.because(r.count, " that cannot be decoded: "+r.first.Error())
+	}
+}
+
+func (l *leftOut) because(items int, reason string) {
+	if items > 0 {
+		l.items += items
+		l.why = append(l.why, leftOutBy{items, reason})
+	}
+}
+
+// message returns the text for the sender, of which what names the items.
+func (l *leftOut) message(what string) string {
+	var parts []string
+	for _, by := range l.why {
+		why := strings.ToValidUTF8(by.reason, "")
 		why = strings.ToValidUTF8(why[:min(len(why), maxReason)], "")
-		parts = append(parts, fmt.Sprintf("%d %s left out that cannot be decoded: %s", r.count, what, why))
+		parts = append(parts, fmt.Sprintf("%d %s left out%s", by.items, what, why))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 
+	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 )
@@ -30,9 +31,10 @@ func stamp(attrs pcommon.Map, id project.Identity) {
 }
 
 // pushTraces hands spans to the pipeline, which owns them from then on. Spans without a valid trace or span id, which
-// nothing downstream could tell apart, are left out; rejected counts them. err has a kind (see refusal).
+// nothing downstream could tell apart, are left out, and so are those that only an exporter can tell to be wrong. err has a kind (see refusal).
 func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.ObsReport, format string, td ptrace.Traces,
-	id project.Identity) (rejected int, err error) {
+	id project.Identity) (lacks leftOut, err error) {
+	rejected := 0
 	for _, rs := range td.ResourceSpans().All() {
 		stamp(rs.Resource().Attributes(), id)
 		for _, ss := range rs.ScopeSpans().All() {
@@ -48,31 +50,34 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 	if rejected > 0 {
 		r.metrics.reject(ctx, rejected)
 	}
+	lacks.add(rejected, otlpmap.NoSpan)
 	n := td.SpanCount()
 	if n == 0 {
-		return rejected, nil
+		return lacks, nil
 	}
 	// From here on the Collector counts: what is accepted and what the pipeline refuses.
-	ctx = via.StartTracesOp(ctx)
+	ctx, told := mount.WithLeftOut(via.StartTracesOp(ctx))
 	err = r.traces.ConsumeTraces(ctx, td)
 	via.EndTracesOp(ctx, format, n, err)
 	if err != nil {
-		return rejected, refusal(err)
+		return lacks, refusal(err)
 	}
-	return rejected, nil
+	lacks.add(told.Told())
+	return lacks, nil
 }
 
 // pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
 // about a model's work that name no span, which nothing downstream could join to it, are left
-// out; rejected counts them. Lines of an application's log need no span, nor do the steps of an agent.
+// out. Lines of an application's log need no span, nor do the steps of an agent.
 func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs,
-	id project.Identity) (rejected int, err error) {
+	id project.Identity) (lacks leftOut, err error) {
 	if r.logs == nil {
 		if n := ld.LogRecordCount(); n > 0 {
 			r.metrics.drop(ctx, "logs", n)
 		}
-		return 0, nil
+		return lacks, nil
 	}
+	rejected := 0
 	for _, rl := range ld.ResourceLogs().All() {
 		stamp(rl.Resource().Attributes(), id)
 		agents := otlpmap.AgentSession(rl.Resource())
@@ -90,15 +95,16 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 	if rejected > 0 {
 		r.metrics.rejectLogs(ctx, rejected)
 	}
+	lacks.add(rejected, otlpmap.NoSpan)
 	n := ld.LogRecordCount()
 	if n == 0 {
-		return rejected, nil
+		return lacks, nil
 	}
 	ctx = via.StartLogsOp(ctx)
 	err = r.logs.ConsumeLogs(ctx, ld)
 	via.EndLogsOp(ctx, format, n, err)
 	if err != nil {
-		return rejected, refusal(err)
+		return lacks, refusal(err)
 	}
-	return rejected, nil
+	return lacks, nil
 }
