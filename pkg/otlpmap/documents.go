@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -97,12 +98,13 @@ func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		val := c.Val
 		switch key := string(c.Key); {
-		case jsonscan.Kind(val) != '[':
-		case key == "data", key == "documents":
-			val = b.shortVectors(val)
-		case key == "embedding" && b.opt.MaxVector >= 0 && length(val) > b.opt.MaxVector:
+		case b.dropVectors(val):
+			continue
+		case key == "embedding" && b.opt.MaxVector >= 0 && length(val) > b.opt.MaxVector: // of whole numbers
 			b.dropVector(fromAnswer, length(val))
 			continue
+		case jsonscan.Kind(val) == '[' && (key == "data" || key == "documents"):
+			val = b.shortVectors(val)
 		}
 		if !b.member(bucketOutputs, keyText(c.Key), val) {
 			b.keep(a)
@@ -110,6 +112,49 @@ func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 		}
 	}
 	a.used = true
+}
+
+// dropVectors notes the vectors that a value is: one, a list of them (LangChain, Ollama), or an object of such lists (Cohere, by the type of
+// their numbers). It returns false, and notes none, if it is anything else, such as a list of whole numbers, or a vector is short enough
+// to be kept.
+func (b *eventBuilder) dropVectors(raw []byte) bool {
+	before := b.losses.vectors
+	if b.opt.MaxVector >= 0 && b.onlyVectors(raw, 0) {
+		return true
+	}
+	b.losses.vectors = before
+	return false
+}
+
+// onlyVectors does the work of dropVectors for a value so many levels deep.
+func (b *eventBuilder) onlyVectors(raw []byte, depth int) bool {
+	const deepest = 2
+	n, numbers, fraction := 0, 0, false
+	switch k := jsonscan.Kind(raw); {
+	case k == '[':
+		for c := jsonscan.Elements(raw); c.Next(); n++ {
+			if jsonscan.Kind(c.Val) == '0' {
+				numbers++
+				fraction = fraction || bytes.ContainsAny(c.Val, ".eE")
+			} else if depth == deepest || !b.onlyVectors(c.Val, depth+1) {
+				return false
+			}
+		}
+	case k == '{' && depth < deepest:
+		for c := jsonscan.Members(raw); c.Next(); n++ {
+			if !b.onlyVectors(c.Val, depth+1) {
+				return false
+			}
+		}
+	}
+	if numbers == 0 {
+		return n > 0
+	}
+	if numbers < n || n <= b.opt.MaxVector || !fraction {
+		return false
+	}
+	b.dropVector(fromAnswer, n)
+	return true
 }
 
 // shortVectors copies a list of {embedding: […]} without the vectors over MaxVector.

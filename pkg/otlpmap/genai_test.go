@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -98,6 +99,14 @@ func TestGenAIForms(t *testing.T) {
 		{name: "embeddings", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "e", "gen_ai.embeddings.dimension.count": 256, "gen_ai.request.encoding_formats": []any{"float"}, "gen_ai.usage.input_tokens": 3},
 			want:  map[string]string{"config": `{"model":"e","dimensions":256,"encoding_formats":["float"]}`, "metadata.prompt_tokens": "3"}},
+		{name: "vectors that are the whole output", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.input": "x", "langfuse.observation.output": "[[" + strings.Repeat("0.5,", 99) + "1],[" + strings.Repeat("0.25,", 99) + "1]]"},
+			want:  map[string]string{"inputs": `{"texts":["x"]}`, "outputs": "", "metadata.embedding": `{"count":2,"dimension":100}`, "metadata.truncated": `{"embedding":1600}`, "unmapped": ""}},
+		{name: "vectors under a name", typ: event.TypeModel,
+			attrs: map[string]any{"langsmith.span.kind": "embedding", "gen_ai.completion": `{"embeddings":{"float":[[` + strings.Repeat("0.5,", 99) + `1]]},"id":"e1","tokens":[` + strings.Repeat("7,", 99) + `7]}`},
+			want:  map[string]string{"outputs": `{"id":"e1","tokens":[` + strings.Repeat("7,", 99) + `7]}`, "metadata.embedding": `{"count":1,"dimension":100}`, "unmapped": ""}},
+		{name: "a short vector", typ: event.TypeModel,
+			attrs: map[string]any{"langfuse.observation.type": "embedding", "langfuse.observation.output": "[0.5,0.25]"}, want: map[string]string{"outputs": `{"result":[0.5,0.25]}`, "metadata.embedding": ""}},
 		{name: "evaluation with a label", typ: event.TypeChain,
 			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", "gen_ai.agent.version": "2"},
 			events: []spanEvent{{"gen_ai.evaluation.result", map[string]any{"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.label": "kind", "gen_ai.evaluation.explanation": "x"}},

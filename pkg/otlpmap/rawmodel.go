@@ -182,6 +182,10 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		b.embeddingOutput(a, raw)
 		return
 	}
+	if b.s.role == onEmbedding && jsonscan.Kind(raw) == '[' && b.dropVectors(raw) {
+		a.used = true
+		return
+	}
 	if body := jsonscan.Member(raw, "body"); jsonscan.Kind(body) == '{' && jsonscan.Member(raw, "ResponseMetadata") != nil {
 		b.keep(a) // Bedrock's InvokeModel: what is around the body stays
 		raw = body
