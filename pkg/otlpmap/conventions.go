@@ -27,6 +27,7 @@ const (
 	logfire
 	haystack
 	crewai
+	agentScope
 	mcp
 	agentFramework
 	semanticKernel
@@ -118,6 +119,7 @@ var conventions = [...]definition{
 	logfire:        logfireConvention,
 	haystack:       haystackConvention,
 	crewai:         crewaiConvention,
+	agentScope:     agentScopeConvention,
 	mcp:            mcpConvention,
 	agentFramework: agentFrameworkConvention,
 	semanticKernel: semanticKernelConvention,

@@ -184,3 +184,34 @@ func TestOpenLIT(t *testing.T) {
 			want:  map[string]string{"name": "f", "metadata.tool_name": `"f"`, "inputs": `{"x":1}`, "outputs": `{"result":{"content": "21"}}`, "metadata.mcp_method": `"tools/call"`}},
 	})
 }
+
+func TestAgentScope(t *testing.T) {
+	t.Parallel()
+	const scope = "agentscope"
+	checkConventions(t, []conventionCase{
+		{name: "model call", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.conversation.id": `"run-1"`, "gen_ai.tool.definitions": `[{"type":"function","name":"f","parameters":{"type":"object"}}]`,
+				"agentscope.function.input": `{"args":[[{"role":"system","content":"s"},{"role":"user","content":[{"type":"text","text":"q"}]}]],"kwargs":{"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}],"tool_choice":"auto","user":"u"}}`,
+				"gen_ai.output.messages":    `[{"role":"assistant","parts":[{"type":"text","content":"a"}],"finish_reason":"stop"}]`, "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 2,
+				"agentscope.function.output": `{"content":[{"type":"text","text":"a"}],"usage":{"input_tokens":5,"output_tokens":2,"time":0.25}}`},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"user":"u"}`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`,
+				"config.tool_choice": `"auto"`, "config.tools": `[{"type":"function","name":"f","parameters":{"type":"object"}}]`, "session": "run-1", "metadata.instrumentor": `"agentscope"`,
+				"unmapped": `{"agentscope.function.output":{"usage":{"time":0.25}}}`}},
+		{name: "model call with messages by name", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "agentscope.function.input": `{"args":[],"kwargs":{"messages":[{"role":"user","content":"q"}]}}`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "unmapped": ""}},
+		{name: "model call with a second argument", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "agentscope.function.input": `{"args":[[{"role":"user","content":"q"}],"more"],"kwargs":{}}`},
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "unmapped": `{"agentscope.function.input":{"args":[[{"role":"user","content":"q"}],"more"]}}`}},
+		{name: "embedding", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "e", "agentscope.function.input": `{"args":[["x","y"]],"kwargs":{}}`},
+			want:  map[string]string{"inputs": `{"texts":["x","y"]}`, "unmapped": ""}},
+		{name: "traced function", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "invoke_generic_function", "agentscope.function.name": "f", "agentscope.function.input": `{"args":["x"],"kwargs":{"y":1}}`, "agentscope.function.output": `{"z":2}`},
+			want:  map[string]string{"inputs": `{"y":1,"args":["x"]}`, "outputs": `{"z":2}`, "unmapped": `{"agentscope.function.name":"f"}`}},
+		{name: "tool", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "add", "gen_ai.tool.call.id": "c", "gen_ai.tool.call.arguments": `{"a":5}`, "gen_ai.tool.call.result": `{"content":[{"type":"text","text":"8"}]}`,
+				"agentscope.function.input": `{"tool_call":{"type":"tool_use","id":"c","name":"add","input":{"a":5}}}`, "agentscope.function.output": `{"content":[{"type":"text","text":"8"}]}`},
+			want: map[string]string{"name": "add", "inputs": `{"a":5}`, "outputs": `{"result":{"content":[{"type":"text","text":"8"}]}}`, "unmapped": ""}},
+	})
+}

@@ -272,7 +272,7 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name: `{"inputText":"` + token + `"}`}, `[{"role":"user","content":"` + token + `"}]`
 	case "items":
 		return map[string]any{name: `{"items":[{"role":"user","content":["` + token + `"]}]}`}, `[{"role":"user","content":"` + token + `"}]`
-	case "run output", "input", "output":
+	case "run output", "input", "output", "function input":
 		return map[string]any{name: `{"a":"` + token + `"}`}, `"a":"` + token + `"`
 	}
 	return map[string]any{name: token}, `"` + token + `"`
