@@ -19,6 +19,17 @@ var googleADKConvention = definition{
 // as gen_ai.usage.output_tokens, and its raw answer tells each count.
 var adkCounts = []rule{
 	{googleADK, "metadata.prompt_tokens", []string{"gcp.vertex.agent.llm_response"}, asGeminiUsage, onModel},
+	{googleADK, "metadata.reasoning_tokens", []string{"gen_ai.usage.experimental.reasoning_tokens"}, asThoughts, onModel},
+}
+
+// asThoughts takes the tokens of thoughts as Google ADK counts them before 2.3: beside the completion, as the API does. Without its raw
+// answer no total tells so.
+var asThoughts = reader{
+	name: "thoughts", about: "as count; without a total they are added to the completion",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		asCount.whole(b, t, a)
+		b.tokens.thoughtsApart = true
+	},
 }
 
 // adkRules are what Google ADK (scope gcp.vertex.agent) sends beside or, in versions before 1.17,

@@ -105,7 +105,7 @@ var conventions = [...]definition{
 		},
 		keys: map[keyList][]string{
 			sessionKeys: {"traceloop.association.properties.thread_id"},
-			userKeys:    {"traceloop.association.properties.user_id"},
+			userKeys:    {"traceloop.association.properties.user_id", "gen_ai.user"},
 			nameKeys:    {"traceloop.entity.name"},
 			modelHints:  {"llm.request.model"},
 			usageHints:  {"llm.usage.total_tokens"},

@@ -79,6 +79,8 @@ type tokenUsage struct {
 	cost   []byte
 	answer []byte // usage inside an answer's message
 	joined bool   // parts were added to their counts: see joinDetails
+	// The thoughts are no part of the completion: see asThoughts.
+	thoughtsApart bool
 }
 
 // losses are what was done to values, which metadata has members for (truncated, parse_error,

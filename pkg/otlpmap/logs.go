@@ -76,7 +76,7 @@ const (
 	otherRecord // of AI, but unknown
 )
 
-// recordKinds documents the names that are known; docs/otlp-mapping.md prints it.
+// recordKinds are the names that are known, in which * stands for any text; docs/otlp-mapping.md prints it.
 var recordKinds = []struct {
 	name string
 	is   recordIs
@@ -94,7 +94,7 @@ var recordKinds = []struct {
 			"if its session has one, else of its span's event",
 	},
 	{exceptionEvent, exceptionRecord, "metadata.exceptions; error, if the span failed without a message"},
-	{"gen_ai.client.operation.exception", exceptionRecord, "likewise"},
+	{"gen_ai.*.exception", exceptionRecord, "likewise"},
 }
 
 // aiPrefixes begin the names of attributes that only instrumentations of AI write. A record of unknown name with such an
@@ -122,7 +122,7 @@ func AboutAI(src plog.LogRecord) bool { return recordKind(src) != plainRecord }
 func recordKind(src plog.LogRecord) recordIs {
 	name := recordName(src)
 	for i := range recordKinds {
-		if recordKinds[i].name == name {
+		if matches(recordKinds[i].name, name) {
 			return recordKinds[i].is
 		}
 	}

@@ -191,6 +191,8 @@ log {"name":"gen_ai.client.inference.operation.details","time":1,"body":{"gen_ai
 			want: `exception {"message":"boom","type":"E","time":1}`},
 		{name: "an exception of a model call", event: "gen_ai.client.operation.exception", attrs: object{"exception.type": "RateLimitError", "exception.message": "slow down"},
 			want: `exception {"message":"slow down","type":"RateLimitError","time":1}`},
+		{name: "an exception of a tool", event: "gen_ai.execute_tool.exception", attrs: object{"exception.type": "KeyError", "exception.message": "no such city"},
+			want: `exception {"message":"no such city","type":"KeyError","time":1}`},
 		{name: "an exception in a line of a log", body: "while working", attrs: object{"exception.message": "boom"},
 			want: `exception {"message":"boom","time":1,"body":"while working"}`},
 		{name: "unknown, of AI", event: "gen_ai.unheard", body: object{"n": 1}, attrs: object{"a": "b"},

@@ -23,6 +23,11 @@ func TestOpenInference(t *testing.T) {
 			},
 		},
 		{
+			name: "tool of Claude's Agent SDK", scope: "openinference.instrumentation.claude_agent_sdk", typ: event.TypeTool,
+			attrs: map[string]any{llm: "TOOL", "tool.name": "Read", "tool.id": "toolu_1", "input.value": `{"file_path":"x"}`, "input.mime_type": "application/json"},
+			want:  map[string]string{"name": "Read", "inputs": `{"file_path":"x"}`, "metadata.tool_call_id": `"toolu_1"`, "unmapped": ""},
+		},
+		{
 			name: "calls among Anthropic's parts", scope: "openinference.instrumentation.anthropic", typ: event.TypeModel,
 			attrs: map[string]any{
 				llm: "LLM", "llm.output_messages.0.message.role": "assistant",

@@ -69,6 +69,7 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.agent_description", []string{"gen_ai.agent.description"}, asText, 0},
 	{otelGenAI, "metadata.tool_name", []string{"gen_ai.tool.name", "ai.toolCall.name", "tool.name"}, asText, 0},
 	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}, asText, 0},
+	{openinference, "metadata.tool_call_id", []string{"tool.id"}, asText, onTools},
 	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
 	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
 	// Times, versions and descriptions.
@@ -204,7 +205,7 @@ var configRules = []rule{
 	// Tools: flattened, or as JSON.
 	{openinference, "config.tools", []string{"llm.tools.N"}, asToolList, 0},
 	{openllmetry, "config.tools", []string{"llm.request.functions.N"}, asToolList, 0},
-	{otelGenAI, "config.tools", []string{"gen_ai.tool.definitions"}, asTools, 0},
+	{otelGenAI, "config.tools", []string{"gen_ai.tool.definitions", "gen_ai.tool_definitions"}, asTools, 0}, // the latter: Google ADK 1.27 to 1.31
 	// Everything else.
 	{otelGenAI, "config", []string{"gen_ai.request.*"}, asMembers, 0},
 	{openinference, "config", []string{"llm.invocation_parameters", "embedding.invocation_parameters"}, asSettings, 0},

@@ -192,7 +192,7 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 	switch r.as.name {
 	case "number", "cost":
 		return map[string]any{name: 1.25}, "1.25"
-	case "count":
+	case "count", "thoughts":
 		return map[string]any{name: 17}, "17"
 	case "seconds":
 		return map[string]any{name: 0.25}, "250"

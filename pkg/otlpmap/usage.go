@@ -153,8 +153,8 @@ func (b *eventBuilder) usage() {
 		}
 	}
 	// Gemini's API counts thoughts beside what it answers, and its total has both.
-	if think := c[countReasoning].n; think > 0 && c[countTotal].set && c[countPrompt].set && c[countCompletion].set &&
-		c[countPrompt].n+c[countCompletion].n+think == c[countTotal].n {
+	if think := c[countReasoning].n; think > 0 && c[countPrompt].set && c[countCompletion].set &&
+		(c[countTotal].set && c[countPrompt].n+c[countCompletion].n+think == c[countTotal].n || b.tokens.thoughtsApart && !c[countTotal].set) {
 		c[countCompletion].n += think
 		adjusted = true
 	}
