@@ -264,7 +264,7 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	s := b.s
 	if s.key != "" {
 		conversation := s.at(b.attrs, compiled.conversationID)
-		given := s.firstText(b.attrs, compiled.lists[sessionKeys])
+		given, _ := s.firstSession(b.attrs, compiled.lists[sessionKeys])
 		switch {
 		case s.key != s.trace.key && !s.fixed:
 			b.putText(fieldSessionKey, s.key)

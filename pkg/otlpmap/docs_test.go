@@ -58,7 +58,7 @@ const docIDs = `## Ids, sessions and time
   bytes. Sending a span twice changes nothing.
 - **parent_id**: the parent span's event. For a span without a parent: %s, else the session.
 - **session_id**: the session key if it is a UUID, else its UUID version 5 in the URL namespace; without any key the trace id.
-  The key of a span is the first of: %s, then ` + "`session_id` or `thread_id`" + ` in the JSON of ` + "`metadata`" + `, then the resource's
+  The key of a span is a text or a whole number above 0, the first of: %s, then ` + "`session_id` or `thread_id`" + ` in the JSON of ` + "`metadata`" + `, then the resource's
   ` + "`session.id`" + `. The whole trace joins the session of its root span, or else of its earliest span with a key; another key deeper
   down is kept in ` + "`metadata.session_key`" + `. Only %s hold for their own span alone.
 - **event_name**: %s; for tools %s; for chains %s; then %s; else the span's name.

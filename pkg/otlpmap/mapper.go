@@ -283,7 +283,8 @@ func (x *mapState) identify(s *span) {
 	}
 	s.trace = t
 	s.key = x.sessionKey(s, attrs)
-	s.fixed = s.key != "" && s.key == s.text(attrs, compiled.lists[fixedSessionKeys])
+	_, fixed := s.firstSession(attrs, compiled.lists[fixedSessionKeys])
+	s.fixed = s.key != "" && s.key == fixed
 	s.sessionName, s.own = s.text(attrs, compiled.lists[sessionNameKeys]), s.source(attrs)
 	t.considerRoot(s)
 }

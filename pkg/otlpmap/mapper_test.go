@@ -498,6 +498,20 @@ func request(specs ...spanSpec) ptrace.Traces {
 	return td
 }
 
+// TestSessionsByNumber: a program may number its chats. The Vercel AI SDK sends such metadata as numbers.
+func TestSessionsByNumber(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{name: "in the telemetry's metadata", scope: "ai", typ: event.TypeModel,
+			attrs: map[string]any{"ai.operationId": "ai.generateText.doGenerate", "ai.telemetry.metadata.sessionId": 42, "ai.telemetry.metadata.userId": 7},
+			want:  map[string]string{"session": "42", "metadata.session_id": `"42"`, "user_properties": `{"user_id":7}`}},
+		{name: "in a caller's metadata", typ: event.TypeChain,
+			attrs: map[string]any{"openinference.span.kind": "CHAIN", "metadata": `{"thread_id":42,"user_id":7}`},
+			want:  map[string]string{"session": "42", "metadata.thread_id": "42"}},
+		{name: "none", typ: event.TypeChain, attrs: map[string]any{"session.id": 0, "gen_ai.conversation.id": 0.5, "ai.telemetry.metadata.sessionId": "c"}, want: map[string]string{"session": "c"}},
+	})
+}
+
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	const a, b = "6b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a11", "7b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a12"

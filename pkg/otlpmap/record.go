@@ -91,7 +91,7 @@ func (r *record) read(is recordIs) {
 	b.losses.replaced = replaced
 	// Plain records and exceptions come from any library: their session.id may be a browser's session.
 	if is != plainRecord && is != exceptionRecord {
-		if key := r.span.text(attrs, compiled.lists[sessionKeys]); key != "" {
+		if _, key := r.span.firstSession(attrs, compiled.lists[sessionKeys]); key != "" {
 			r.at.Session = SessionID(key)
 		} else if key := sessionOf(r.src.Attributes()); key != "" {
 			r.at.Session = SessionID(key)
@@ -131,8 +131,8 @@ var messageMembers = map[string]bool{
 // sessionOf returns the session that a record names by an attribute that no rule has looked at.
 func sessionOf(m pcommon.Map) string {
 	for _, name := range keyLists[sessionKeys] {
-		if s := textOf(m, name); s != "" && !scrubbed(s) {
-			return s
+		if v, ok := m.Get(name); ok && nameOf(v) != "" {
+			return nameOf(v)
 		}
 	}
 	return ""
@@ -281,7 +281,9 @@ func (r *record) fields() {
 		}
 	}
 	if r.at.Session != [16]byte{} {
-		b.markText(compiled.lists[sessionKeys], r.span.text(b.attrs, compiled.lists[sessionKeys]))
+		if _, key := r.span.firstSession(b.attrs, compiled.lists[sessionKeys]); key != "" {
+			b.markText(compiled.lists[sessionKeys], key)
+		}
 	}
 	b.dropRedundant()
 	b.unmapped()

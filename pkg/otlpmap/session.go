@@ -3,9 +3,11 @@ package otlpmap
 import (
 	"bytes"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -52,11 +54,38 @@ func better(a, b *span) bool {
 // root reports whether the span has no parent, as far as it says.
 func (s *span) root() bool { return s.parent == [8]byte{} }
 
+// nameOf returns the session that a value names, "" for none: a text, or a whole number, as programs number their chats. 0 may mean that
+// there is none.
+func nameOf(v pcommon.Value) string {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		if !scrubbed(v.Str()) {
+			return v.Str()
+		}
+	case pcommon.ValueTypeInt:
+		if v.Int() > 0 {
+			return strconv.FormatInt(v.Int(), 10)
+		}
+	}
+	return ""
+}
+
+// firstSession returns the first attribute of a list that names a session, and the session.
+func (s *span) firstSession(attrs []attr, list []slot) (*attr, string) {
+	for _, i := range list {
+		if a := s.at(attrs, i); a != nil {
+			if name := nameOf(a.val); name != "" {
+				return a, name
+			}
+		}
+	}
+	return nil, ""
+}
+
 // sessionKey returns the key a span names: one of the session attributes, a session in its caller's
 // metadata, or the session of its resource, in this order; "" for none.
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
-	keys := compiled.lists[sessionKeys]
-	if key := s.text(attrs, keys); key != "" && !(key == springDefault && s.firstText(attrs, keys).key == springConversation) {
+	if a, key := s.firstSession(attrs, compiled.lists[sessionKeys]); a != nil && !(key == springDefault && a.key == springConversation) {
 		if key[0] == '"' { // MLflow's values are JSON
 			if raw, ok := x.builder.clean(view(key)); ok && !jsonscan.Empty(raw) {
 				return unquoted(raw)
@@ -67,8 +96,12 @@ func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if a := s.at(attrs, compiled.callerMetadata); a != nil {
 		if raw, ok := x.builder.parse(a); ok {
 			for _, name := range [...]string{"session_id", "thread_id"} {
-				if v := jsonscan.Member(raw, name); jsonscan.Kind(v) == '"' && !jsonscan.Empty(v) {
+				v := jsonscan.Member(raw, name)
+				if jsonscan.Kind(v) == '"' && !jsonscan.Empty(v) {
 					return unquoted(v)
+				}
+				if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && n > 0 {
+					return strconv.FormatInt(n, 10)
 				}
 			}
 		}
