@@ -7,8 +7,9 @@ import (
 )
 
 // normalCalls brings the tool calls of a message into one form: [{id, name, arguments}]. OpenAI's calls, with a function
-// object inside, and calls that have arguments keep all other members. Calls of other shapes are written as parts are
-// (appendPartCall). Attributes that hold nothing but calls are read by asCalls, which takes more of them for parts.
+// object inside, and calls that have arguments keep all other members, those without a function under the names of callName. Calls of
+// other shapes are written as parts are (appendPartCall). Attributes that hold nothing but calls are read by asCalls, which takes more of
+// them for parts.
 //
 //	{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":1}"}}
 //	→ {"id":"c1","type":"function","name":"add","arguments":{"a":1}}
@@ -66,12 +67,15 @@ func (b *eventBuilder) appendCall(raw []byte) {
 					continue // the function's own comes with it
 				}
 			}
+			if function == nil {
+				key = callName(raw, key) // Haystack: {tool_name, arguments, id}
+			}
 			if !first {
 				b.arena = append(b.arena, ',')
 			}
 			first = false
 			b.arena = append(b.arena, '"')
-			b.arena = append(b.arena, m.Key...)
+			b.arena = append(b.arena, key...)
 			b.arena = append(b.arena, '"', ':')
 			if key == "arguments" {
 				b.arena = append(b.arena, b.arguments(m.Val)...)

@@ -192,8 +192,31 @@ func callKey(key string) string {
 	return key
 }
 
+// callName returns the name that a member of a call has in an event. It keeps its own if another member has the name that it would get, or
+// would get it, too, and comes before it.
+func callName(call []byte, key string) string {
+	to := callKey(key)
+	if to == key {
+		return key
+	}
+	first := ""
+	for m := jsonscan.Members(call); m.Next(); {
+		name := string(m.Key)
+		if name == to {
+			return key
+		}
+		if first == "" && callKey(name) == to {
+			first = name
+		}
+	}
+	if first != key {
+		return key
+	}
+	return to
+}
+
 // appendPartCall writes a tool call part as {id, name, arguments}, with all else it has but its
-// type. A member keeps its own name if another member has the name that it would get.
+// type (see callName).
 func (b *eventBuilder) appendPartCall(p *messagePart) {
 	raw := p.in
 	b.arena = append(b.arena, '{')
@@ -203,9 +226,7 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 		if key == "type" {
 			continue
 		}
-		if to := callKey(key); to != key && jsonscan.Member(raw, to) == nil {
-			key = to
-		}
+		key = callName(raw, key)
 		if !first {
 			b.arena = append(b.arena, ',')
 		}
