@@ -47,7 +47,8 @@ export const hostile = [
 
 // Answers are compressed for those on other machines, whose bytes are counted here.
 const asFromElsewhere = { "X-Forwarded-For": "192.0.2.1" };
-const browser = await chromium.launch({ executablePath: process.env.SPANGROVE_WEB_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+// Of changes of the address as many are refused as people's browsers refuse.
+const browser = await chromium.launch({ executablePath: process.env.SPANGROVE_WEB_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"], ignoreDefaultArgs: ["--disable-ipc-flooding-protection"] });
 
 /** Opens a page that is watched: nothing of what must not happen may have happened when check is called. */
 export async function open({ width = 1280, height = 800, scheme = "light", signIn = true, reduced = false, zone = "UTC" } = {}) {

@@ -559,4 +559,25 @@ test("a comment that is begun is there again after a look at another event", asy
   await close();
 });
 
+test("a key may be held for as long as it takes: the address follows later", async () => {
+  const session = uuid();
+  await send("POST", "/v1/session/start", { session: { session_id: session, session_name: `long ${tag}` } });
+  const events = Array.from({ length: 400 }, (_, i) => ({ event_id: uuid(), session_id: session, event_type: "tool", event_name: `step ${i}`, start_time: 1_700_000_000_000 + i, duration: 1 }));
+  await send("POST", "/v1/events/batch", { events });
+  const { page, check, go, close } = await open();
+  await go(`session/${session}`, ".tree-row");
+  for (let i = 0; i < 361; i++) await page.keyboard.press("j");
+  await soon.equal(() => page.textContent(".detail h2"), "step 359");
+  await soon.match(() => page.url(), new RegExp(events[359].event_id));
+  await page.keyboard.press("k");
+  await soon.equal(() => page.textContent(".detail h2"), "step 358");
+  for (let i = 0; i < 300; i++) await page.keyboard.press(i % 2 === 0 ? "k" : "j");
+  await page.keyboard.press("g");
+  await page.keyboard.press("a"); // to another page while no address is taken
+  await page.waitForSelector("h1 >> text=Datasets");
+  await soon.match(() => page.url(), /#\/datasets$/);
+  await check("a key that is held");
+  await close();
+});
+
 await run();

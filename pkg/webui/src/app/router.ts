@@ -9,13 +9,22 @@ export interface Route {
 
 const hash = signal(location.hash);
 
+/** The address as the pages know it. While browsers refuse to change it, the route is ahead of it. */
+let seen = location.hash;
+
+/** How long after browsers have refused a change of the address it is tried again, in milliseconds. */
+const refusedFor = 1000;
+let retry = 0;
+
 /** A page may keep the address where it is: keep is asked before each change that did not come from the page itself. */
 export const holding: { keep: ((to: string) => boolean) | null } = { keep: null };
 
 addEventListener("hashchange", () => {
-  if (location.hash === hash.value) return;
-  if (holding.keep?.(location.hash)) history.replaceState(history.state, "", hash.value);
-  else hash.value = location.hash;
+  const before = seen;
+  seen = location.hash;
+  if (seen === before || seen === hash.value) return; // the pages have changed it themselves
+  if (holding.keep?.(seen)) write();
+  else hash.value = seen;
 });
 
 export const route = computed<Route>(() => {
@@ -43,17 +52,33 @@ export function href(path: string[], params: Record<string, string | null> = {})
 export function go(address: string): void {
   if (holding.keep?.(address)) return;
   location.hash = address.replace(/^#/, "");
-  hash.value = location.hash;
+  if (location.hash !== asWritten(address)) return replace(address); // the browser has refused
+  hash.value = seen = location.hash;
 }
 
 /** Goes to a page in the place of this one: the browser's history keeps no entry of it. */
 export function replace(address: string): void {
-  history.replaceState(history.state, "", address);
   hash.value = address;
+  write();
 }
 
-/** Reports whether the route is that of the address: it is not for a moment while somebody goes to another page. */
-const settled = (): boolean => hash.value === location.hash;
+/** Writes the route into the address. Browsers take only so many changes in some seconds, and a key that is held makes more: the last is written later. */
+function write(): void {
+  clearTimeout(retry);
+  try {
+    history.replaceState(history.state, "", hash.value);
+  } catch {
+    // Some say that they refuse, others do nothing.
+  }
+  seen = location.hash;
+  if (seen !== asWritten(hash.value)) retry = setTimeout(() => { if (settled()) write(); }, refusedFor);
+}
+
+/** An address with the escapes that browsers write. */
+const asWritten = (address: string): string => new URL(address, location.href).hash;
+
+/** Reports whether nobody has changed the address but the pages: somebody has, for a moment, while they go to another page. */
+const settled = (): boolean => location.hash === seen;
 
 /**
  * Changes parameters of the address; null and "" take one away. A change in place leaves no entry in the history, and none is made while
@@ -65,7 +90,7 @@ export function setParams(changes: Record<string, string | null>, inPlace = fals
   const next: Record<string, string | null> = Object.fromEntries(params);
   Object.assign(next, changes);
   const address = href(path, next);
-  if (address === location.hash) return;
+  if (address === hash.value) return;
   if (inPlace) replace(address);
   else go(address);
 }
