@@ -580,4 +580,21 @@ test("a key may be held for as long as it takes: the address follows later", asy
   await close();
 });
 
+test("an event that is open says what it says now", async () => {
+  const { session, event } = await stored({ outputs: { answer: "first", n: 1 } });
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail [aria-label=Output] >> text=first");
+  await page.waitForTimeout(1000); // the stream stands
+  await send("PUT", "/v1/events", { event_id: event, outputs: { answer: "second", n: 2 } });
+  await page.waitForSelector(".detail [aria-label=Output] >> text=second");
+  await send("PUT", "/v1/events", { event_id: event, metrics: { helpful: 0.5 } });
+  await page.waitForSelector(".detail [aria-label=Scores] >> text=helpful");
+  await page.click(".actions [aria-label=Good]");
+  await page.waitForSelector(".detail [aria-label=Feedback] >> text=true");
+  await page.click(".actions [aria-label=Bad]");
+  await page.waitForSelector(".detail [aria-label=Feedback] >> text=false");
+  await check("an event that changes");
+  await close();
+});
+
 await run();

@@ -1,5 +1,7 @@
+import { computed, effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
+import { forgetAll } from "./api/cache.ts";
 import { projectGone, signedOut } from "./api/client.ts";
 import { searchSessions } from "./api/search.ts";
 import { listen } from "./app/keymap.ts";
@@ -65,6 +67,13 @@ function Home() {
   }, []);
   return null;
 }
+
+// A page that is opened reads anew what may have changed since another one has read it.
+const place = computed(() => route.value.path.join("/"));
+effect(() => {
+  void place.value;
+  forgetAll();
+});
 
 listen();
 render(<App />, document.getElementById("app")!);

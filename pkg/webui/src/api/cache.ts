@@ -1,13 +1,16 @@
-// Events that were read, kept for a while: a page that goes back shows them at once. Bounded by number; big ones are not kept.
+// Events that were read, kept while a page is open: one that is selected again is shown at once. Bounded by number and age; big ones are not kept.
 import { call, text } from "./client.ts";
 import type { Event, EventPreview, PreviewEventsAnswer, PreviewEventsBody } from "./types.gen.ts";
 
 const maxEvents = 400;
+const maxText = 1_000_000; // of one that is kept, in characters
+const maxAge = 30_000; // milliseconds: others may change what is read
 const maxPreviews = 20_000; // with the next that are asked for, all are forgotten
-const events = new Map<string, Event>();
+const events = new Map<string, { event: Event; at: number }>();
 const previews = new Map<string, EventPreview>();
 const asked = new Set<string>();
 const changes = new Map<string, number>();
+let forgotten = 0; // when all was forgotten last
 
 /** Another text once an event has changed: what shows it reads it again then. */
 export const versionOf = (id: string): string => `${id} ${changes.get(id) ?? 0}`;
@@ -15,13 +18,16 @@ export const versionOf = (id: string): string => `${id} ${changes.get(id) ?? 0}`
 /** Reads one event whole. */
 export async function readEvent(id: string, signal: AbortSignal): Promise<Event> {
   const known = events.get(id);
-  if (known) return known;
+  if (known && Date.now() - known.at < maxAge) return known.event;
   const version = versionOf(id);
-  const e = await call<Event>(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
-  if (version !== versionOf(id)) return e; // it has changed meanwhile
+  const at = Date.now();
+  const whole = await text(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
+  const event = JSON.parse(whole) as Event;
+  events.delete(id);
+  if (version !== versionOf(id) || at <= forgotten || whole.length > maxText) return event; // what is kept would be old
   if (events.size >= maxEvents) events.delete(events.keys().next().value!);
-  events.set(id, e);
-  return e;
+  events.set(id, { event, at });
+  return event;
 }
 
 /** Reads the text of one field of an event, digit for digit. */
@@ -38,6 +44,13 @@ export function forget(id: string): void {
   asked.delete(id);
 }
 
+/** Has all events and previews read anew where they are shown next: they may have changed. */
+export function forgetAll(): void {
+  forgotten = Date.now();
+  events.clear();
+  asked.clear();
+}
+
 /** The preview of an event, if it was read. */
 export function previewOf(id: string): EventPreview | undefined {
   return previews.get(id);
@@ -46,7 +59,7 @@ export function previewOf(id: string): EventPreview | undefined {
 /** Reads the previews of those events of which none was asked for; resolves to whether there are new ones. */
 export async function loadPreviews(ids: string[]): Promise<boolean> {
   if (ids.every((id) => asked.has(id))) return false;
-  if (asked.size > maxPreviews) {
+  if (Math.max(asked.size, previews.size) > maxPreviews) {
     asked.clear();
     previews.clear();
   }

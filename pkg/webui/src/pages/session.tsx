@@ -39,6 +39,10 @@ const none: ReadonlySet<string> = new Set();
 
 /** How often the scores of a session that changes are read at most, in milliseconds. */
 const scoresGap = 3000;
+
+/** How often the event that is open is read again at most, in milliseconds, and in times of what reading it takes. */
+const eventGap = 3000;
+const eventShare = 20;
 const coarse = matchMedia("(pointer: coarse)");
 
 export function SessionPage({ id }: { id: string }) {
@@ -91,11 +95,14 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
 
   const scores = useScores(id);
   const due = useRef(0);
-  useEffect(() => { // scores are no part of the tree
+  const visible = useRef<string[]>([]);
+  const preview = (ids: string[]) => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); });
+  useEffect(() => { // scores and previews are no part of the tree
     if (again === 0) return;
     const timer = setTimeout(() => {
       due.current = Date.now() + scoresGap;
       scores.reload();
+      preview(visible.current);
     }, Math.max(0, due.current - Date.now()));
     return () => clearTimeout(timer);
   }, [again]);
@@ -145,9 +152,10 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
   const onVisible = useCallback((ids: string[], gaps: Gap[] = []) => { // nothing is asked for while rows fly by
     clearTimeout(resting.current);
     resting.current = setTimeout(() => {
+      visible.current = ids;
       parts.used(ids);
       if (gaps[0]) parts.fill(gaps[0]);
-      void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); });
+      preview(ids);
     }, 60);
   }, [id]);
   useEffect(() => () => clearTimeout(resting.current), []);
@@ -300,7 +308,7 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
             </div>
           )}
         </div>
-        {selected && <Detail key="detail" node={selected} session={id} rows={rows} find={find} scores={scores.value} onSelect={select} onChange={scores.reload} />}
+        {selected && <Detail key="detail" node={selected} session={id} again={again} rows={rows} find={find} scores={scores.value} onSelect={select} onChange={scores.reload} />}
       </div>
     </div>
   );
@@ -423,11 +431,25 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
 }
 
 /** The panel of the event that is selected. */
-function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
-  node: Node; session: string; rows: Row[]; find: string; scores: SessionScores | null; onSelect: (id: string) => void; onChange: () => void;
+function Detail({ node, session, again, rows, find, scores, onSelect, onChange }: {
+  node: Node; session: string; again: number; rows: Row[]; find: string; scores: SessionScores | null; onSelect: (id: string) => void; onChange: () => void;
 }) {
   const rested = useRested(node.id, 80);
   const event = useLoaded(versionOf(rested), (signal) => readEvent(rested, signal));
+  const latest = useRef({ event, again, due: 0 });
+  latest.current.event = event;
+  useEffect(() => { // most of what an event says is no part of the tree
+    const last = latest.current;
+    if (last.again === again) return;
+    const read = () => {
+      if (last.event.loading) return void (timer = setTimeout(read, eventGap));
+      last.again = again;
+      last.due = Date.now() + Math.max(eventGap, eventShare * last.event.took);
+      last.event.reload();
+    };
+    let timer = setTimeout(read, Math.max(0, last.due - Date.now()));
+    return () => clearTimeout(timer);
+  }, [again]);
   const [width, setWidth] = useState(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
   const scroll = useRef<HTMLDivElement>(null);
   useEffect(() => { if (scroll.current) scroll.current.scrollTop = 0; }, [event.value?.event_id]);

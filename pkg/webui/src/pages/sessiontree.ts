@@ -1,7 +1,7 @@
 // Reads the tree of a session: whole up to 20,000 events, in parts above, and again whenever it changes.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/client.ts";
-import { forget } from "../api/cache.ts";
+import { forget, forgetAll } from "../api/cache.ts";
 import { follow } from "../api/live.ts";
 import type { GetSessionTreeAnswer } from "../api/types.gen.ts";
 import { messageOf } from "../model/format.ts";
@@ -87,6 +87,7 @@ export function useTree(id: string, selected: string | null): { tree: Tree | nul
       const gap = known.current.truncated ? growGapInParts : growGap;
       unfollow = follow(id, { gap, every: Math.max(gap, growEvery), likely: young, read: async () => {
         const likely = await load();
+        forgetAll(); // of what events say most is no part of the tree
         setAgain((n) => n + 1);
         return likely;
       } });

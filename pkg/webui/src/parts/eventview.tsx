@@ -1,10 +1,10 @@
 // What one event says: messages, the other fields, numbers, and where it came from.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Event } from "../api/types.gen.ts";
 import * as format from "../model/format.ts";
 import { inputMessages, outputMessages, type Message } from "../model/messages.ts";
 import { scoresOf } from "../model/scores.ts";
-import { Copy, useLoaded } from "./common.tsx";
+import { Copy, useLoaded, type Loaded } from "./common.tsx";
 import { Icon, TypeIcon } from "./icon.tsx";
 import { Json } from "./json.tsx";
 import { Markdown } from "./markdown.tsx";
@@ -105,7 +105,7 @@ function FieldSection({ title, name, id, value, messages, rest, field, folded }:
   const [view, setView] = useState<"pretty" | "json">("pretty");
   const [open, setOpen] = useState(!folded);
   const [whole, setWhole] = useState(false);
-  const raw = useLoaded(view === "json" && open ? `${id}/${name}` : null, (signal) => field(name, signal));
+  const raw = useStored(view === "json" && open, id, name, value, field);
   if (!isFilled(value)) {
     return name === "inputs" || name === "outputs" ? <section class="field"><header><h2>{title}</h2><span class="faint">empty</span></header></section> : null;
   }
@@ -125,11 +125,11 @@ function FieldSection({ title, name, id, value, messages, rest, field, folded }:
         )}
         <Copy plain text={() => field(name, new AbortController().signal)} label={`Copy ${name} as stored`} />
       </header>
-      {open && (view === "json" ? (raw.value !== null ? <Json text={raw.value} name={name} /> : raw.error ? <p class="bad">{String(raw.error)}</p> : <p class="faint">…</p>) : (
+      {open && (view === "json" ? <Stored raw={raw} name={name} /> : (
         <>
           {many && <button type="button" class="button earlier" onClick={() => setWhole(true)}>{format.plural(messages.length - listed.length, "earlier message")}</button>}
           {listed.length > 0 && <Messages messages={listed} />}
-          {single !== null ? <div class="single"><Markdown text={single} /></div> : isFilled(rest) && <Stored id={id} name={name} rest={rest} whole={messages.length === 0} field={field} />}
+          {single !== null ? <div class="single"><Markdown text={single} /></div> : isFilled(rest) && (messages.length > 0 ? <JsonValue value={rest} name={name} /> : <Whole id={id} name={name} value={value} field={field} />)}
         </>
       ))}
     </section>
@@ -137,9 +137,18 @@ function FieldSection({ title, name, id, value, messages, rest, field, folded }:
 }
 
 /** JSON that is the whole field is shown as stored, digit for digit; a part of it as it was read. */
-function Stored({ id, name, rest, whole, field }: { id: string; name: string; rest: unknown; whole: boolean; field: Props["field"] }) {
-  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal) => field(name, signal));
-  if (!whole) return <JsonValue value={rest} name={name} />;
+function Whole({ id, name, value, field }: { id: string; name: string; value: unknown; field: Props["field"] }) {
+  return <Stored raw={useStored(true, id, name, value, field)} name={name} />;
+}
+
+/** Reads the text of a field if it is wanted, and again when the event was read again: its value is another one then. */
+function useStored(wanted: boolean, id: string, name: string, value: unknown, field: Props["field"]): Loaded<string> {
+  const last = useRef({ value, turn: 0 });
+  if (last.current.value !== value) last.current = { value, turn: last.current.turn + 1 };
+  return useLoaded(wanted ? `${id}/${name} ${last.current.turn}` : null, (signal) => field(name, signal));
+}
+
+function Stored({ raw, name }: { raw: Loaded<string>; name: string }) {
   if (raw.error) return <p class="bad">{format.messageOf(raw.error)}</p>;
   return raw.value === null ? <p class="faint">…</p> : <Json text={raw.value} name={name} />;
 }
