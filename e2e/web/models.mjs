@@ -886,6 +886,9 @@ test("JSON is split and put together by its text, digit for digit", () => {
       if (Array.isArray(v.a)) assert.deepEqual(raw.elements(raw.members(text).get("a")).map((e) => JSON.parse(e)), v.a);
     }
   }
+  // Two texts of one value are one text when they are compared, and no digit is lost.
+  assert.equal(raw.comparable('{"\\u0061":1.50,"b":[1e2,-0.0,true,"\\u00e9\\/"]}'), raw.comparable(' {"a" : 1.5, "b": [100, 0, true, "é/"]}'));
+  for (const [a, b] of [["9007199254740993", "9007199254740992"], ["0.10000000000000001", "0.1"], ["1e400", "1e401"], ["-1e-400", "0"]]) assert.notEqual(raw.comparable(`[${a}]`), raw.comparable(`[${b}]`));
   assert.deepEqual([raw.written("1.50 ", false), raw.written("x", false), raw.written("x", true), raw.shown('"a\\nb"')], ["1.50", null, '"x"', "a\nb"]);
 });
 

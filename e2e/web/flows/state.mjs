@@ -597,4 +597,17 @@ test("an event that is open says what it says now", async () => {
   await close();
 });
 
+test("what is compared has all its digits", async () => {
+  const raw = (method, path, body) => fetch(base + path, { method, body, headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" } }).then((r) => r.text());
+  const [a, b] = [await stored(), await stored()];
+  await raw("PUT", "/v1/events", `{"event_id":"${a.event}","outputs":{"order":9007199254740992,"name":"caf\\u00e9"}}`);
+  await raw("PUT", "/v1/events", `{"event_id":"${b.event}","outputs":{"order":9007199254740993,"name":"café"}}`);
+  const { page, check, go, close } = await open();
+  await go(`compare?left=${a.session}&right=${b.session}&e=${a.event}`, ".compare-panel [aria-label=outputs] ins");
+  assert.equal(await page.textContent(".compare-panel [aria-label=outputs] del"), "9007199254740992");
+  assert.equal(await page.textContent(".compare-panel [aria-label=outputs] ins"), "9007199254740993");
+  await check("digits");
+  await close();
+});
+
 await run();

@@ -1,5 +1,6 @@
 // Events that were read, kept while a page is open: one that is selected again is shown at once. Bounded by number and age; big ones are not kept.
 import { call, text } from "./client.ts";
+import { members } from "../model/raw.ts";
 import type { Event, EventPreview, PreviewEventsAnswer, PreviewEventsBody } from "./types.gen.ts";
 
 const maxEvents = 400;
@@ -28,6 +29,18 @@ export async function readEvent(id: string, signal: AbortSignal): Promise<Event>
   if (events.size >= maxEvents) events.delete(events.keys().next().value!);
   events.set(id, { event, at });
   return event;
+}
+
+/** An event with the texts of its fields, digit for digit. */
+export interface Stored {
+  event: Event;
+  raw: Map<string, string>;
+}
+
+/** Reads one event as it is stored. */
+export async function readStored(id: string, signal: AbortSignal): Promise<Stored> {
+  const whole = await text(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
+  return { event: JSON.parse(whole) as Event, raw: members(whole) };
 }
 
 /** Reads the text of one field of an event, digit for digit. */

@@ -79,16 +79,12 @@ export function written(text: string, isText: boolean): string | null {
   }
 }
 
-/** JSON over several lines, two columns in for each level. */
-export function pretty(text: string): string {
+/** JSON over several lines, two columns in for each level, and its texts and numbers as spell writes them. */
+export function pretty(text: string, spell: (token: string) => string = (t) => t): string {
   let out = "", pad = "\n";
   for (let i = 0; i < text.length; i++) {
     const c = text[i]!;
-    if (c === '"') {
-      const to = end(text, i);
-      out += text.slice(i, to);
-      i = to - 1;
-    } else if (c === "{" || c === "[") {
+    if (c === "{" || c === "[") {
       const next = skip(text, i + 1);
       if (text[next] === "}" || text[next] === "]") {
         out += c + text[next];
@@ -97,7 +93,17 @@ export function pretty(text: string): string {
     } else if (c === "}" || c === "]") out += (pad = pad.slice(0, -2)) + c;
     else if (c === ",") out += c + pad;
     else if (c === ":") out += ": ";
-    else if (c > " ") out += c;
+    else if (c > " ") {
+      const to = end(text, i);
+      out += spell(text.slice(i, to));
+      i = to - 1;
+    }
   }
   return out;
 }
+
+/** Numbers that JavaScript may not hold digit for digit: with more than 15 digits, or a large exponent. */
+const isLong = (token: string): boolean => /^[-\d]/.test(token) && (token.replace(/e.*/i, "").replace(/\D/g, "").length > 15 || /e[+-]?\d{3}/i.test(token));
+
+/** JSON over several lines, in which a value is always spelled in one way, so that two texts differ where values do. All digits stay. */
+export const comparable = (text: string): string => pretty(text, (token) => (isLong(token) ? token : JSON.stringify(JSON.parse(token))));

@@ -1,13 +1,14 @@
 // Two sessions side by side: where they part, and what each event said differently.
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import { loadPreviews, previewOf, readEvent } from "../api/cache.ts";
+import { loadPreviews, previewOf, readStored, type Stored } from "../api/cache.ts";
 import { searchSessions } from "../api/search.ts";
 import type { Event, Filter, GetSessionTreeAnswer } from "../api/types.gen.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { foldAlike, nextDifference, pairTrees, type Pair } from "../model/diverge.ts";
 import * as format from "../model/format.ts";
+import { comparable, shown } from "../model/raw.ts";
 import { countOf, readTree, type Node, type Tree } from "../model/tree.ts";
 import { Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { Icon, TypeIcon } from "../parts/icon.tsx";
@@ -206,15 +207,23 @@ function Cell({ node, depth }: { node: Node | null; depth: number }) {
 
 const fields = ["error", "inputs", "outputs", "config", "metrics"] as const;
 
+/** What an event says in a field; "" if it says nothing. */
+function written(of: Stored | null, field: string): string {
+  const json = of?.raw.get(field) ?? "null";
+  if (json.startsWith('"')) return shown(json);
+  const text = comparable(json);
+  return ["null", "{}", "[]"].includes(text) ? "" : text;
+}
+
 /** What two events say differently, field by field and word by word. */
 function PairPanel({ pair, ids }: { pair: Pair; ids: [string, string] }) {
-  const key = useRested(`${pair.left?.id ?? ""} ${pair.right?.id ?? ""}`, 80);
-  const events = useLoaded(key, (signal) => Promise.all(key.split(" ").map((id) => (id ? readEvent(id, signal) : null))));
+  const wanted = `${pair.left?.id ?? ""} ${pair.right?.id ?? ""}`;
+  const key = useRested(wanted, 80);
+  const events = useLoaded(key, async (signal) => ({ key, of: await Promise.all(key.split(" ").map((id) => (id ? readStored(id, signal) : null))) }));
   const scroll = useRef<HTMLDivElement>(null);
   const node = (pair.left ?? pair.right)!;
-  const left = events.value?.[0] ?? null;
-  const right = events.value?.[1] ?? null;
-  const written = (e: Event | null, field: (typeof fields)[number]) => { const v = e?.[field]; return v === undefined || v === null || (typeof v === "object" && Object.keys(v).length === 0) ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2); };
+  const now = events.value?.key === wanted ? events.value.of : null;
+  const [left, right] = (now ?? []).map((s) => s?.event ?? null);
   return (
     <aside class="detail compare-panel" aria-label="The events">
       <header>
@@ -224,8 +233,8 @@ function PairPanel({ pair, ids }: { pair: Pair; ids: [string, string] }) {
         <button type="button" class="button plain icon" title="Close (Esc)" aria-label="Close the events" onClick={() => setParams({ e: null }, true)}><Icon name="close" small /></button>
       </header>
       <div class="scroll" ref={scroll}>
-        {events.loading && <div class="progress" />}
-        {events.error ? <Problem error={events.error} retry={events.reload} /> : events.value && (
+        {(events.loading || !now) && <div class="progress" />}
+        {events.error ? <Problem error={events.error} retry={events.reload} /> : now && (
           <div class="event">
             {pair.kind === "left" && <p class="notice">Only the left session has this event.</p>}
             {pair.kind === "right" && <p class="notice">Only the right session has this event.</p>}
@@ -235,7 +244,7 @@ function PairPanel({ pair, ids }: { pair: Pair; ids: [string, string] }) {
               {[left, right].some((e) => e?.metadata?.total_tokens !== undefined) && <span>tokens <b>{[left, right].map((e) => (typeof e?.metadata?.total_tokens === "number" ? format.count(e.metadata.total_tokens) : "–")).join(" → ")}</b></span>}
             </div>
             {fields.map((f) => {
-              const [a, b] = [written(left, f), written(right, f)];
+              const [a = "", b = ""] = now.map((s) => written(s, f));
               return (a !== "" || b !== "") && <section key={f} class="field" aria-label={f}><h2>{{ error: "Error", inputs: "Input", outputs: "Output", config: "Configuration", metrics: "Scores" }[f]}</h2><TextDiff left={a} right={b} /></section>;
             })}
           </div>
