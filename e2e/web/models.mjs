@@ -516,6 +516,14 @@ test("values are written for people", () => {
   assert.equal(format.plural(1, "error"), "1 error");
 });
 
+test("each letter is in lower case where it was", () => {
+  for (let c = 0; c < 0x110000; c++) {
+    const letter = String.fromCodePoint(c);
+    assert.equal(format.lower(letter).length, letter.length, `U+${c.toString(16)}`);
+  }
+  assert.equal(format.lower("İSTANBUL, Straße"), "istanbul, straße");
+});
+
 test("a scale has round times of the clock that is shown, in every zone, also where it is put forward or back", () => {
   const own = process.env.TZ;
   const hour = 3_600_000;

@@ -610,4 +610,14 @@ test("what is compared has all its digits", async () => {
   await close();
 });
 
+test("a place that is found in JSON is where the word stands, whatever letters stand before it", async () => {
+  const { session, event } = await stored({ outputs: { city: "İ".repeat(300), list: ["one", "two", "needle", "four"], more: "x".repeat(200) } });
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail [aria-label=Output] .json");
+  await page.fill(".detail [aria-label=Output] [aria-label='Find in this value']", "needle");
+  await page.waitForSelector(".detail [aria-label=Output] .json-line.selected >> text=needle");
+  await check("a word");
+  await close();
+});
+
 await run();

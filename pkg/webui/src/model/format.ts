@@ -84,6 +84,11 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+/** A text in lower case that is as long: each letter is where it was. */
+export function lower(text: string): string {
+  return text.replaceAll("İ", "i").toLowerCase();
+}
+
 /** A value of any kind in one line. */
 export function value(v: unknown): string {
   if (typeof v === "string") return v;

@@ -1,7 +1,7 @@
 // A JSON value of any size: rows of one height, of which those on screen are in the page; members are found when they are opened.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { kindAt, members, skip, writePath, type Entry, type Kind } from "../model/jsonindex.ts";
-import { bytes, count } from "../model/format.ts";
+import { bytes, count, lower } from "../model/format.ts";
 import { Copy } from "./common.tsx";
 import { Icon } from "./icon.tsx";
 import { reveal, useWindow } from "./table.tsx";
@@ -162,7 +162,7 @@ function Value({ text, line, find }: { text: string; line: Line; find: string })
 }
 
 function marked(text: string, find: string) {
-  const at = text.toLowerCase().indexOf(find.toLowerCase());
+  const at = lower(text).indexOf(lower(find));
   if (at < 0) return text;
   return <>{text.slice(0, at)}<mark>{text.slice(at, at + find.length)}</mark>{text.slice(at + find.length)}</>;
 }
@@ -173,8 +173,8 @@ const maxHits = 10_000;
 function findAll(text: string, find: string): number[] {
   if (!find) return [];
   const hits: number[] = [];
-  const low = text.toLowerCase();
-  const word = find.toLowerCase();
+  const low = lower(text);
+  const word = lower(find);
   for (let at = low.indexOf(word); at >= 0 && hits.length < maxHits; at = low.indexOf(word, at + word.length)) hits.push(at);
   return hits;
 }
