@@ -620,4 +620,19 @@ test("a place that is found in JSON is where the word stands, whatever letters s
   await close();
 });
 
+test("who signs out in one tab leaves nothing on screen in the others", async () => {
+  const { session, event } = await stored();
+  const { page, context, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  const other = await context.newPage();
+  await other.goto(`${base}/#/datasets`);
+  await other.click("[aria-label='Sign out']");
+  await other.waitForSelector("#key");
+  await page.waitForSelector("#key");
+  assert.doesNotMatch(await page.innerText("body"), new RegExp(tag));
+  assert.match(page.url(), new RegExp(session)); // whoever signs in again is where they were
+  await check("signed out");
+  await close();
+});
+
 await run();
