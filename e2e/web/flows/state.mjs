@@ -635,4 +635,25 @@ test("who signs out in one tab leaves nothing on screen in the others", async ()
   await close();
 });
 
+test("a layout of a dashboard does not undo what somebody else has arranged", async () => {
+  const chart = async (name) => (await send("POST", "/v1/charts", { name, metric: "duration" })).data.id;
+  const [first, second] = [await chart(`c ${tag}`), await chart(`d ${tag}`)];
+  const tile = (chart, x) => ({ chart, x, y: 0, width: 4, height: 4 });
+  const board = (await send("POST", "/v1/dashboards", { name: `shared ${tag}`, layout: [tile(first, 0)] })).data.id;
+  const { page, check, go, close } = await open();
+  await go(`dashboards/${board}?arrange=1`, ".tile.arranged");
+  await send("PUT", `/v1/dashboards/${board}`, { layout: [tile(first, 0), tile(second, 4)] });
+  await page.locator(".tile.arranged").first().focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await page.waitForSelector(".told.bad >> text=Somebody else has arranged this dashboard");
+  assert.deepEqual((await send("GET", `/v1/dashboards/${board}`)).data.layout.map((t) => [t.chart, t.height]), [[first, 4], [second, 4]]);
+  await page.click("text=Show theirs");
+  await page.waitForFunction(() => document.querySelectorAll(".tile.arranged").length === 2);
+  await page.locator(".tile.arranged").first().focus();
+  await page.keyboard.press("Shift+ArrowDown");
+  await soon.equal(async () => (await send("GET", `/v1/dashboards/${board}`)).data.layout.find((t) => t.chart === first).height, 5);
+  await check("a shared dashboard");
+  await close();
+});
+
 await run();

@@ -81,6 +81,12 @@ async function read(id: string, signal: AbortSignal): Promise<Shown> {
   return { name: data.name, ready: false, tiles: settle(data.layout), charts: new Map(data.charts.map((c) => [c.id, fromSaved(c)])) };
 }
 
+/** Where the tiles of a layout stand, as a text. */
+const placesOf = (layout: Tile[]): string => JSON.stringify(settle(layout).map((t) => [t.chart, t.x, t.y, t.width, t.height]));
+
+/** Says that a layout is not saved, since it would undo what somebody else has done. */
+class Changed extends Error {}
+
 /** Saves a chart, and returns its id. */
 export async function saveChart(d: Drawing): Promise<string> {
   const answer = await call<CreateChartAnswer>(d.id ? `v1/charts/${d.id}` : "v1/charts", { method: d.id ? "PUT" : "POST", body: toSaved(d) });
@@ -135,12 +141,14 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   }, [list, query, range, compare, turn]);
 
   // What was arranged is kept once it rests, one layout after the other, so that the last one stays.
-  const kept = useRef(JSON.stringify(board.tiles));
+  const kept = useRef(placesOf(board.tiles));
   const keeping = useRef(Promise.resolve());
   const keep = (layout: Tile[]) => (keeping.current = keeping.current.then(async () => {
-    const text = JSON.stringify(layout);
+    const text = placesOf(layout);
     if (text === kept.current) return;
     try {
+      const { data } = await call<GetDashboardAnswer>(`v1/dashboards/${id}`);
+      if (placesOf(data.layout) !== kept.current) throw new Changed("Somebody else has arranged this dashboard meanwhile, and your last steps are not saved.");
       await call(`v1/dashboards/${id}`, { method: "PUT", body: { layout } satisfies UpdateDashboardBody });
       kept.current = text;
       setFailure(null);
@@ -153,7 +161,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   }, [tiles]);
   const latest = useRef(tiles);
   latest.current = tiles;
-  useEffect(() => () => { if (!board.ready && JSON.stringify(latest.current) !== kept.current) void keep(latest.current); }, [arranging]);
+  useEffect(() => () => { if (!board.ready && placesOf(latest.current) !== kept.current) void keep(latest.current); }, [arranging]);
   const arrange = (next: Tile[]) => {
     if (JSON.stringify(next) === JSON.stringify(tiles)) return;
     setPast((p) => [...p.slice(-99), tiles]);
@@ -174,7 +182,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
   const rename = () => {
     if (name.trim() && name.trim() !== board.name) void work.run(async () => { await call(`v1/dashboards/${id}`, { method: "PUT", body: { name: name.trim() } satisfies UpdateDashboardBody }); board.name = name.trim(); });
   };
-  const remove = (e: MouseEvent) => (!doomed ? setDoomed(true) : !isDouble(e) && work.run(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = JSON.stringify(latest.current); go(href(["dashboards"])); }));
+  const remove = (e: MouseEvent) => (!doomed ? setDoomed(true) : !isDouble(e) && work.run(async () => { await call(`v1/dashboards/${id}`, { method: "DELETE" }); kept.current = placesOf(latest.current); go(href(["dashboards"])); }));
   const setArranging = (on: boolean) => { setDoomed(false); setPast([]); setParams({ arrange: on ? "1" : null }); };
   const setRange = (r: string) => setParams({ range: r === defaultRange ? null : r });
 
@@ -212,7 +220,7 @@ function Shown({ id, board, reload }: { id: string; board: Shown; reload: () => 
         <RangePicker range={range} onChange={setRange} />
         <button type="button" class="button icon" aria-label="Load again" title={`Load again (${keysOf("board-reload")})`} onClick={() => setTurn((n) => n + 1)}><Icon name="reload" small /></button>
       </div>
-      {(work.problem || failure !== null) && <p class="told bad" role="alert">{work.problem || format.messageOf(failure)}</p>}
+      {(work.problem || failure !== null) && <p class="told bad" role="alert">{work.problem || format.messageOf(failure)}{failure instanceof Changed && <> <button type="button" class="button" onClick={reload}>Show theirs</button></>}</p>}
       {arranging && <p class="told secondary">Arrow keys move the chart that has the focus, with Shift they change its size, Delete takes it off the dashboard. Or drag it, or its corner.</p>}
       {tiles.length === 0
         ? <Empty title="No charts yet">{allows("full") && <div><a class="button primary" href={href(["charts", "new"], { board: id })}>Build a chart</a>{!arranging && <> <button type="button" class="button" onClick={() => setArranging(true)}>Add a saved one</button></>}</div>}</Empty>
