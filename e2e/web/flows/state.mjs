@@ -656,4 +656,18 @@ test("a layout of a dashboard does not undo what somebody else has arranged", as
   await close();
 });
 
+test("a link that was used before asks for a key, and leads on who is signed in", async () => {
+  const { page, flaws, close } = await open({ signIn: false });
+  await page.goto(`${base}/#/in/used-before`);
+  await page.waitForSelector("main.login [role=alert]");
+  await flaws("a link that was used");
+  await page.fill("#key", key);
+  await page.click("button[type=submit]");
+  await page.waitForSelector(".shell");
+  const tab = await page.context().newPage();
+  await tab.goto(`${base}/#/in/used-before`);
+  await tab.waitForSelector(".shell");
+  await close();
+});
+
 await run();

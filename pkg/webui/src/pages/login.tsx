@@ -1,6 +1,7 @@
 // Signing in: with a key, or by the link that the server printed.
 import { useEffect, useState } from "preact/hooks";
 import { href, replace } from "../app/router.ts";
+import { loadMe, me } from "../app/session.ts";
 import { signIn } from "../app/signin.ts";
 import { Brand } from "../app/brand.tsx";
 import { messageOf } from "../model/format.ts";
@@ -12,13 +13,12 @@ export function LoginPage({ code }: { code: string | null }) {
   useEffect(() => {
     if (code === null) return;
     history.replaceState(null, "", href([])); // the code must not stay in the history
-    signIn({ code }).then(
-      () => replace(href([])), // the sessions, or how to send the first one
-      (e) => {
-        setProblem(messageOf(e));
-        setBusy(false);
-      },
-    );
+    const enter = () => { if (me.value) replace(href([])); }; // the sessions, or how to send the first one
+    signIn({ code }).then(enter, (e) => {
+      setProblem(messageOf(e));
+      setBusy(false);
+      void loadMe().then(enter); // a link that was used before leads who is signed in where it did then
+    });
   }, [code]);
   const submit = async () => {
     setBusy(true);
@@ -26,6 +26,7 @@ export function LoginPage({ code }: { code: string | null }) {
     try {
       await signIn({ key: key.trim() });
       setKey("");
+      if (code !== null) replace(href([]));
     } catch (e) {
       setProblem(messageOf(e));
     }
