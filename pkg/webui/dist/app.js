@@ -1,1 +1,1 @@
-import"./ARF7.js";
+import"./K7RX.js";
