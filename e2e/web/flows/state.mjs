@@ -562,7 +562,7 @@ test("a comment that is begun is there again after a look at another event", asy
 test("a key may be held for as long as it takes: the address follows later", async () => {
   const session = uuid();
   await send("POST", "/v1/session/start", { session: { session_id: session, session_name: `long ${tag}` } });
-  const events = Array.from({ length: 400 }, (_, i) => ({ event_id: uuid(), session_id: session, event_type: "tool", event_name: `step ${i}`, start_time: 1_700_000_000_000 + i, duration: 1 }));
+  const events = Array.from({ length: 400 }, (_, i) => ({ event_id: uuid(), session_id: session, event_type: "tool", event_name: `step ${i}`, start_time: 1_700_000_000_000 + i, duration: 1, inputs: {} }));
   await send("POST", "/v1/events/batch", { events });
   const { page, check, go, close } = await open();
   await go(`session/${session}`, ".tree-row");
