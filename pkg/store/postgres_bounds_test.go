@@ -81,8 +81,8 @@ func TestPostgresBoundsOfTwoServers(t *testing.T) {
 		_, err := s.ChangeProvider(t.Context(), p.ID, name, func(*provider.Provider) error { return nil })
 		return err
 	}
-	newBackfill := func(s *store.Store, p project.Project) error {
-		_, err := s.CreateBackfill(t.Context(), p.ID, evaluation.Backfill{MetricID: "m", Version: 1, Filters: json.RawMessage(`[]`)})
+	newBackfill := func(s *store.Store, p project.Project, metricID string) error {
+		_, err := s.CreateBackfill(t.Context(), p.ID, evaluation.Backfill{MetricID: metricID, Version: 1, Filters: json.RawMessage(`[]`)})
 		return err
 	}
 	for _, tt := range []struct {
@@ -131,13 +131,14 @@ func TestPostgresBoundsOfTwoServers(t *testing.T) {
 			return c
 		}, `SELECT count(*) FROM provider WHERE project_id = %d`, provider.MaxPerProject},
 		{"backfills", "backfill", fault.Conflict, func(p project.Project) (c [2]func() error) {
+			id := mustMetric(p, offline)
 			for range evaluation.MaxBackfills - 1 {
-				if err := newBackfill(a, p); err != nil {
+				if err := newBackfill(a, p, id); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for i, s := range []*store.Store{a, b} {
-				c[i] = func() error { return newBackfill(s, p) }
+				c[i] = func() error { return newBackfill(s, p, id) }
 			}
 			return c
 		}, `SELECT count(*) FROM backfill WHERE project_id = %d`, evaluation.MaxBackfills},
