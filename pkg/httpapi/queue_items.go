@@ -123,11 +123,7 @@ const fillRounds = 20
 // nextQueueItem claims an item for an annotator and returns it with its event, but not what others
 // said of it.
 func (s *Server) nextQueueItem(c *call) error {
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	annotator, _, err := wire.DecodeAnnotator(body)
+	annotator, _, err := c.annotator()
 	if err != nil {
 		return err
 	}
@@ -155,11 +151,7 @@ func (s *Server) nextQueueItem(c *call) error {
 // claimQueueItem claims one item for an annotator, or renews the claim, and returns it with its event, what this annotator said of it before,
 // and nothing of what others did.
 func (s *Server) claimQueueItem(c *call) error {
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	annotator, _, err := wire.DecodeAnnotator(body)
+	annotator, _, err := c.annotator()
 	if err != nil {
 		return err
 	}
@@ -259,11 +251,7 @@ func (s *Server) unsettleQueueItem(c *call) error {
 }
 
 func (s *Server) releaseQueueItem(c *call) error {
-	body, err := c.body()
-	if err != nil {
-		return err
-	}
-	annotator, skip, err := wire.DecodeAnnotator(body)
+	annotator, skip, err := c.annotator()
 	if err != nil {
 		return err
 	}
@@ -276,6 +264,15 @@ func (s *Server) releaseQueueItem(c *call) error {
 		return err
 	}
 	return c.item(&it, true)
+}
+
+// annotator reads from the body who asks, and whether what is given back is to be skipped.
+func (c *call) annotator() (name string, skip bool, err error) {
+	body, err := c.body()
+	if err != nil {
+		return "", false, err
+	}
+	return wire.DecodeAnnotator(body)
 }
 
 // itemEvent reads the event of the path.
