@@ -90,18 +90,17 @@ func MoveEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, fr
 	if err != nil || !found {
 		return err // as with nearly all that move
 	}
-	const annotatedFrom, annotatedTo = `EXISTS (
+	annotated := func(event string) string {
+		return `EXISTS (
 			SELECT 1
 			FROM queue_turn t
-			WHERE t.project_id = $1 AND t.queue_id = queue_item.queue_id AND t.event_id = $2 AND t.state = 'annotated')`, `EXISTS (
-			SELECT 1
-			FROM queue_turn t
-			WHERE t.project_id = $1 AND t.queue_id = queue_item.queue_id AND t.event_id = $3 AND t.state = 'annotated')`
+			WHERE t.project_id = $1 AND t.queue_id = queue_item.queue_id AND t.event_id = ` + event + ` AND t.state = 'annotated')`
+	}
 	for _, move := range []string{
 		// What nobody has said anything of makes way for what somebody has, with its claims. What somebody took out of the queue stays out.
 		`DELETE FROM queue_item
 		WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND event_id = $3 AND state <> 'removed'
-			AND ` + annotatedFrom + ` AND NOT ` + annotatedTo,
+			AND ` + annotated("$2") + ` AND NOT ` + annotated("$3"),
 		`DELETE FROM queue_turn
 		WHERE project_id = $1 AND queue_id IN (SELECT queue_id FROM queue_item WHERE ` + ofQueues + `) AND event_id = $3 AND NOT EXISTS (
 			SELECT 1
