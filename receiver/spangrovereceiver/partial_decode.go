@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // One span that cannot be decoded makes pdata refuse the whole request: an id of three
@@ -59,8 +61,7 @@ func (l *leftOut) because(items int, reason string) {
 func (l *leftOut) message(what string) string {
 	var parts []string
 	for _, by := range l.why {
-		why := strings.ToValidUTF8(by.reason, "")
-		why = strings.ToValidUTF8(why[:min(len(why), maxReason)], "")
+		why := rawjson.Prefix(strings.ToValidUTF8(by.reason, ""), maxReason)
 		parts = append(parts, fmt.Sprintf("%d %s left out%s", by.items, what, why))
 	}
 	return strings.Join(parts, "; ")
