@@ -78,16 +78,6 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 // EventsByID returns those of the events that are there, in the order of ids, as a search does.
 func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
 	found := make(map[uuid.UUID]*Stored, len(ids))
-	read := func(cond string, args []any) error {
-		heads := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE e.project_id = $1 AND ` + cond
-		return sqldb.Each(ctx, s.db, heads, append([]any{projectID}, args...), func(scan func(...any) error) error {
-			r, err := ScanHead(scan)
-			if err == nil {
-				found[r.ID] = r
-			}
-			return err
-		})
-	}
 	// One query for each day that the filters name, instead of one for each event.
 	byDay := map[int32][]uuid.UUID{}
 	for _, id := range ids {
@@ -104,13 +94,8 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 		}
 	}
 	// A filter may name days on which an id is not: those cost an index probe, and find nothing.
-	for day, some := range byDay {
-		for group := range slices.Chunk(some, sqldb.IDsPerQuery) {
-			cond, args := s.db.AnyID("e.event_id", 3, group)
-			if err := read("e.day = $2 AND "+cond, append([]any{day}, args...)); err != nil {
-				return nil, sqldb.WrapError(s.db, err, "read events")
-			}
-		}
+	if err := s.eachOfDays(ctx, projectID, byDay, func(r *Stored) { found[r.ID] = r }); err != nil {
+		return nil, sqldb.WrapError(s.db, err, "read events")
 	}
 	var rows []*Stored
 	for _, id := range ids {

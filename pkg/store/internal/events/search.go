@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -313,27 +316,50 @@ func (s *Store) decideBy(ctx context.Context, r *Stored, d *decision, asRead fun
 	return d.match.Match(&e), nil
 }
 
-// rowsAt reads the head rows at places, in their order.
+// rowsAt reads the head rows at places, in their order. A row that went meanwhile is left out.
 func (s *Store) rowsAt(ctx context.Context, projectID int64, at []EventPlace) ([]*Stored, error) {
-	list := make([]*Stored, 0, len(at))
-	// One read for each row of a page, by its key: at most as many as a page has. A row that went meanwhile is left out.
+	type key struct {
+		day int32
+		id  uuid.UUID
+	}
+	byDay := map[int32][]uuid.UUID{}
 	for _, p := range at {
-		err := sqldb.Each(
-			ctx,
-			s.db,
-			`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
-			[]any{projectID, p.Day, s.db.ID(p.ID)},
-			func(scan func(...any) error) error {
-				r, err := ScanHead(scan)
-				list = append(list, r)
-				return err
-			},
-		)
-		if err != nil {
-			return nil, err
+		byDay[p.Day] = append(byDay[p.Day], p.ID)
+	}
+	there := make(map[key]*Stored, len(at))
+	if err := s.eachOfDays(ctx, projectID, byDay, func(r *Stored) { there[key{r.Day, r.ID}] = r }); err != nil {
+		return nil, err
+	}
+	list := make([]*Stored, 0, len(at))
+	for _, p := range at {
+		if r := there[key{p.Day, p.ID}]; r != nil {
+			list = append(list, r)
 		}
 	}
 	return list, nil
+}
+
+// eachOfDays calls f with the head rows of those events that are there, in no order: one statement for the events of a day.
+func (s *Store) eachOfDays(ctx context.Context, projectID int64, byDay map[int32][]uuid.UUID, f func(r *Stored)) error {
+	for day, ids := range byDay {
+		for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+			cond, args := s.db.AnyID("e.event_id", 3, group)
+			err := sqldb.Each(ctx, s.db,
+				`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND `+cond,
+				append([]any{projectID, day}, args...),
+				func(scan func(...any) error) error {
+					r, err := ScanHead(scan)
+					if err == nil {
+						f(r)
+					}
+					return err
+				})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // findRunSessions sets the sessions that a run lists for a search over it.
