@@ -160,6 +160,8 @@ type Set struct {
 	Complete func(i int) bool
 	// Load returns event i whole. It may be called in any order, but not concurrently.
 	Load func(ctx context.Context, i int) (Event, error)
+	// Gone reports whether Load has found event i deleted, so that what it returned is not whole. If it is nil, none is.
+	Gone func(i int) bool
 }
 
 // SessionSet is a page of sessions: the session events, and what the session rows say of them.

@@ -13,15 +13,20 @@ import (
 // WriteEvents streams a page of events: {"events": [...], "totalEvents": n, "count": n}.
 // Both numbers are the matches before paging: older clients read the one, newer the other; null if no total was asked for. A search that
 // named an order also has "next_cursor": "…", or null on the last page; one that asked for snippets has them in each event. An error is that of a Load or of the connection; the
-// stream is not closed. Events are loaded one after the other, so that the page never stands in memory as a whole.
+// stream is not closed. Events are loaded one after the other, so that the page never stands in memory as a whole; one that is deleted
+// before its turn is left out.
 func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Project, r *SearchRequest) error {
 	s.text(`{"events":[`)
+	n := 0
 	for i := range set.Events {
 		e, err := s.load(ctx, set, i)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
+		if isGone(set, i) {
+			continue
+		}
+		if n++; n > 1 {
 			s.text(",")
 		}
 		s.buf = AppendProjected(s.buf, &e, p, r.Projection)
@@ -51,6 +56,9 @@ func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Proj
 	s.text("}")
 	return s.flushFull()
 }
+
+// isGone reports whether event i of a set was found deleted when it was loaded: what there is of it is not whole.
+func isGone(set *event.Set, i int) bool { return set.Gone != nil && set.Gone(i) }
 
 // NextCursor returns the cursor of the page behind one; empty: it is the last.
 func (r *SearchRequest) NextCursor(set *event.Set) string {

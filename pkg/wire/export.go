@@ -243,6 +243,9 @@ func (x *EventExport) WriteEvents(ctx context.Context, s *Stream, set *event.Set
 		if err != nil {
 			return false, err
 		}
+		if isGone(set, i) {
+			continue
+		}
 		row = AppendProjected(row[:0], &e, p, x.want)
 		s.buf = x.appendRow(s.buf, row)
 		if err := s.flushFull(); err != nil {
@@ -262,6 +265,9 @@ func (x *SessionExport) WriteSessions(ctx context.Context, s *Stream, set *event
 		e, err := s.load(ctx, &set.Set, i)
 		if err != nil {
 			return false, err
+		}
+		if isGone(&set.Set, i) {
+			continue
 		}
 		s.buf = x.appendRow(s.buf, x.sessionFile(&e, &set.Totals[i]))
 		if err := s.flushFull(); err != nil {

@@ -108,12 +108,16 @@ func oneOf[T ~string](fields map[string]json.RawMessage, name, missing string, w
 // WriteSessions streams a page of sessions: {"sessions": […], "next_cursor": "…" or null, "total": n or null}.
 func WriteSessions(ctx context.Context, s *Stream, set *event.SessionSet, r *SessionSearch) error {
 	s.text(`{"sessions":[`)
+	n := 0
 	for i := range set.Events {
 		e, err := s.load(ctx, &set.Set, i)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
+		if isGone(&set.Set, i) {
+			continue
+		}
+		if n++; n > 1 {
 			s.text(",")
 		}
 		s.buf = append(s.buf, sessionRow(&e, &set.Totals[i])...)

@@ -27,6 +27,7 @@ func (s *Store) payload(ctx context.Context, r *Stored) error {
 	// The row names a chunk that is gone, so the event has changed. Find returns it with the payload that it has now.
 	now, err := s.Find(ctx, s.db, r.project, r.ID)
 	if fault.IsNotFound(err) {
+		r.gone = true
 		return nil
 	}
 	if err == nil {

@@ -55,7 +55,7 @@ func (l *eventList) asRead(ctx context.Context, i int) (e event.Event, ok bool, 
 	if errors.Is(err, errNoChunk) {
 		return l.s.readAnew(ctx, r, roll)
 	}
-	return e, err == nil, err
+	return e, err == nil && !r.gone, err
 }
 
 // eachAhead calls f with each row that a statement returns, in its order, as row i of a list whose payloads are in the cache. It holds

@@ -28,8 +28,8 @@ func (s *Store) wholeEvent(ctx context.Context, r *Stored, roll *rollup, l *even
 }
 
 // eventSet makes an event.Set of head rows; headOnly leaves the payload where it is. Load reads the payload of one event when
-// the caller gets to it, so a page of large events is never in memory at once. An event that is changed or deleted between
-// the two reads is read anew, or has no payload.
+// the caller gets to it, so a page of large events is never in memory at once. An event that is changed between the two reads is read
+// anew; one that is deleted has no payload, and is gone.
 func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, total int, headOnly bool) (*event.Set, error) {
 	l, err := s.newEventList(ctx, project, rows)
 	if err != nil {
@@ -58,6 +58,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 		e, err := s.wholeEvent(ctx, r, roll, l)
 		return e, sqldb.WrapError(s.db, err, "read event")
 	}
+	set.Gone = func(i int) bool { return rows[i].gone }
 	return set, nil
 }
 
@@ -72,7 +73,11 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 	if err != nil {
 		return event.Event{}, sqldb.WrapError(s.db, err, "read event")
 	}
-	return set.Load(ctx, 0)
+	e, err := set.Load(ctx, 0)
+	if err == nil && set.Gone(0) {
+		err = fault.New(fault.NotFound, "no event %s", id)
+	}
+	return e, err
 }
 
 // EventsByID returns those of the events that are there, in the order of ids, as a search does.

@@ -54,6 +54,7 @@ type Stored struct {
 	off     int    // where its record begins in the chunk, which is uncompressed
 	runID   string
 	trace   int64 // hash of the trace; 0: not a span's event
+	gone    bool  // it was deleted before its payload was read
 }
 
 // Columns lists the head columns in the order ScanHead reads them.

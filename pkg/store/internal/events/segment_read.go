@@ -465,7 +465,7 @@ func (l *looseReader) asRead(ctx context.Context, list *eventList, i int) (e eve
 	}
 	whole := *r
 	if uint32(r.Spill)&record.HeadFields != 0 {
-		if err := l.v.s.payload(ctx, &whole); err != nil {
+		if err := l.v.s.payload(ctx, &whole); err != nil || whole.gone {
 			return e, false, err
 		}
 	}
