@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,5 +69,39 @@ func TestPostgresSealWaits(t *testing.T) {
 	ok(err)
 	if set.Total != 2 {
 		t.Errorf("%d events, want 2", set.Total)
+	}
+}
+
+// TestPostgresSealIndexes says that what is sealed is in the index of places before it is read, and not only after a vacuum: each statement that names
+// places would read all that is not.
+func TestPostgresSealIndexes(t *testing.T) {
+	t.Parallel()
+	place := newPostgresPlace(t)
+	s := place.Open(t, store.Options{PackAfter: -1})
+	p, err := s.EnsureProject(t.Context(), "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := place.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	for range 2 {
+		var batch event.Batch
+		for range 1000 { // some pages more than a range has, which is 32
+			e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Start: float64(time.Now().UnixMilli()),
+				Metadata: fmt.Appendf(nil, `{"a":"%s"}`, strings.Repeat(uuid.NewString(), 10))}}
+			e.Complete(time.Now())
+			batch.Events = append(batch.Events, e)
+		}
+		if err := s.Put(t.Context(), p.ID, batch); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left int
+		if err := conn.QueryRow(t.Context(), `SELECT coalesce(sum(brin_summarize_new_values(relid)), 0) FROM pg_partition_tree('event_seq_range') WHERE isleaf`).
+			Scan(&left); err != nil || left > 0 {
+			t.Errorf("%d ranges of pages are not in the index, %v", left, err)
+		}
 	}
 }

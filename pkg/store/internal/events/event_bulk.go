@@ -35,7 +35,9 @@ type Bulk interface {
 	// finds ids on all days, it returns none.
 	farDays(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) ([]int32, error)
 	// lastSeq returns the last place that was handed out in the order in which events came.
-	lastSeq(ctx context.Context) (int64, error)
+	lastSeq(ctx context.Context, c sqldb.Conn) (int64, error)
+	// indexSeq brings the index of these places up to date, where the database does that some time after events are stored.
+	indexSeq(ctx context.Context) error
 	// settle waits until all transactions have ended that were under way when it was called.
 	settle(ctx context.Context) error
 	// chunksByDay reports whether a chunk is found by its day and id, and not by its id alone.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/spangrove/spangrove/pkg/query"
@@ -37,6 +38,9 @@ type postgresBulk struct {
 	// Ids of chunks come in blocks, so that a chunk costs no statement of its own.
 	idMu            sync.Mutex
 	chunkID, blockE int64 // next chunk id, and the end of the block it is from
+
+	seqMu      sync.Mutex
+	seqIndexed map[int64]int64 // how large a partition was when indexSeq was there, in bytes, by the oid of its index
 }
 
 // chunkIDBlock is the increment of sequence chunk_id: each process takes this many ids at once. Ids of a transaction that
@@ -45,7 +49,7 @@ const chunkIDBlock = 1000
 
 // NewPostgresBulk returns what PostgreSQL does differently with the rows of events.
 func NewPostgresBulk(db *sqldb.Postgres) Bulk {
-	return &postgresBulk{db: db, partitions: map[int32]bool{}}
+	return &postgresBulk{db: db, partitions: map[int32]bool{}, seqIndexed: map[int64]int64{}}
 }
 
 func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
@@ -63,9 +67,52 @@ func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int
 func (b *postgresBulk) begin(tx sqldb.Tx) bulkTx { return &postgresBulkTx{Tx: tx, b: b} }
 
 // lastSeq may name places of transactions that have not ended: settle waits for these.
-func (b *postgresBulk) lastSeq(ctx context.Context) (seq int64, err error) {
-	_, err = sqldb.One(ctx, b.db.Quick(), `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_seq`, nil, &seq)
+func (*postgresBulk) lastSeq(ctx context.Context, c sqldb.Conn) (seq int64, err error) {
+	_, err = sqldb.One(ctx, c, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_seq`, nil, &seq)
 	return seq, err
+}
+
+// indexTimeout is how long indexSeq waits for whoever vacuums or analyzes a partition. PostgreSQL ends an autovacuum that others wait for, but not
+// before deadlock_timeout, a second.
+const indexTimeout = "SET LOCAL lock_timeout = '100ms'"
+
+// indexSeq takes the pages that events filled lately into the index of ranges of places (BRIN). PostgreSQL does it when it vacuums a partition, or
+// range by range on request of whoever inserts, but drops such requests where many come at once. Pages that are not in the index are read by each
+// statement that names places: during a fast load that was all that came since the last vacuum.
+func (b *postgresBulk) indexSeq(ctx context.Context) error {
+	b.seqMu.Lock()
+	defer b.seqMu.Unlock()
+	sizes := map[int64]int64{}
+	err := sqldb.Each(ctx, b.db.Quick(), `SELECT t.relid::oid::bigint, pg_relation_size(i.indrelid)
+		FROM pg_partition_tree('event_seq_range') AS t JOIN pg_index AS i ON i.indexrelid = t.relid
+		WHERE t.isleaf`, nil, func(scan func(...any) error) error {
+		var index, size int64
+		err := scan(&index, &size)
+		sizes[index] = size
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for index, size := range sizes {
+		if b.seqIndexed[index] == size {
+			continue
+		}
+		err := pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, indexTimeout); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `SELECT brin_summarize_new_values($1::bigint::oid::regclass)`, index)
+			return err
+		})
+		switch {
+		case err == nil:
+			b.seqIndexed[index] = size
+		case !b.db.Retryable(err): // otherwise the next time, or who has the lock does it
+			return err
+		}
+	}
+	return nil
 }
 
 // settle waits until each transaction that has a number by now has ended. One that stores events has its number before it takes their

@@ -52,11 +52,7 @@ func (s *Store) mergeSegments(ctx context.Context, idle bool, stop func() bool) 
 		if s.busy() {
 			sleep(ctx, time.Since(began))
 		}
-		last, err := s.bulk.lastSeq(ctx)
-		if err == nil {
-			err = s.sealDue(ctx, last, false)
-		}
-		if err != nil {
+		if err := s.sealNew(ctx); err != nil {
 			return err
 		}
 	}

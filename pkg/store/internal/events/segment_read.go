@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ const (
 	maxLoose   = 20_000
 	looseShare = 20
 	mostLoose  = 1_000_000
-	// looseRange is about how many rows of a segment without columns are in memory at once.
+	// looseRange is about how many rows of a segment without columns, or that are not sealed, are in memory at once.
 	looseRange = 8192
 	// maxWaiting is which share of a project's events may be in segments without columns, if there are more than maxLoose of them, as a
 	// divisor: their rows are read one by one, and a question for more of them goes by rows altogether.
@@ -186,7 +187,7 @@ func (v *segmentView) open(ctx context.Context) error {
 			v.segments = append(v.segments, x)
 		} else {
 			waiting += x.Events
-			v.ranges = append(v.ranges, rowRanges(&x)...)
+			v.ranges = append(v.ranges, rowRanges(x.FirstSeq, x.LastSeq, x.Events)...)
 		}
 		return nil
 	})
@@ -223,14 +224,25 @@ func (v *segmentView) open(ctx context.Context) error {
 		})
 }
 
-// rowRanges divides the places of a segment without columns into ranges of about looseRange events each.
-func rowRanges(x *segment.Segment) (list [][2]int64) {
-	n := int64(x.Events/looseRange + 1)
-	step := (x.LastSeq-x.FirstSeq)/n + 1
-	for first := x.FirstSeq; first <= x.LastSeq; first += step {
-		list = append(list, [2]int64{first, min(first+step-1, x.LastSeq)})
+// rowRanges divides places, those of so many events at most, into ranges of about looseRange events each.
+func rowRanges(first, last int64, events int) (list [][2]int64) {
+	step := (last-first)/int64(events/looseRange+1) + 1
+	for ; first <= last; first += step {
+		list = append(list, [2]int64{first, min(first+step-1, last)})
 	}
 	return list
+}
+
+// unsealed returns ranges of the places behind the last one that is sealed, of which the last has no end.
+func (v *segmentView) unsealed(ctx context.Context) ([][2]int64, error) {
+	last, err := v.s.bulk.lastSeq(ctx, v.conn)
+	if err != nil {
+		return nil, err
+	}
+	last = max(last, v.sealed+1)
+	list := rowRanges(v.sealed+1, last, int(last-v.sealed))
+	list[len(list)-1][1] = math.MaxInt64
+	return list, nil
 }
 
 // inRange reports whether a place is of a segment without columns, whose rows are read anyway.
@@ -346,7 +358,11 @@ func (v *segmentView) eachLooseOf(ctx context.Context, q *query.Search, sessions
 	}
 	n := len(b.Args())
 	columns := `SELECT ` + v.s.Columns() + ` FROM `
-	for _, r := range append(v.ranges, [2]int64{v.sealed + 1, 1<<63 - 1}) {
+	unsealed, err := v.unsealed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range slices.Concat(v.ranges, unsealed) {
 		text := fmt.Sprintf(columns+v.s.Dialect.FromBySeq()+` WHERE e.seq >= $%d AND e.seq <= $%d AND `, n+1, n+2) + plan.Candidates
 		if err := look.read(ctx, text, append(b.Args()[:n:n], r[0], r[1])); err != nil {
 			return err
@@ -398,8 +414,7 @@ func newLooseReader(v *segmentView, q *query.Search, needPayload bool, f func(l 
 // read looks at the rows of a statement, looseRows at a time.
 func (l *looseReader) read(ctx context.Context, text string, args []any) error {
 	var rows []*Stored
-	// All rows of a statement are read before the next one runs on the connection: heads are small, and there are about looseRange, or as
-	// many as events that are not sealed.
+	// All rows of a statement are read before the next one runs on the connection: heads are small, and there are about looseRange.
 	err := sqldb.Each(ctx, l.v.conn, text, args, func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
 		if err == nil && (l.sessions == nil || l.sessions[r.SessionID]) {

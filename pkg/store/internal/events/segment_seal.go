@@ -53,7 +53,7 @@ func (s *Store) sealing(ctx context.Context) {
 	last, since := int64(-1), time.Now()
 	index := &wordIndexer{s: s}
 	for s.sealPause(ctx) {
-		now, err := s.bulk.lastSeq(ctx)
+		now, err := s.bulk.lastSeq(ctx, s.db.Quick())
 		if now != last {
 			last, since = now, time.Now()
 		}
@@ -141,9 +141,18 @@ func (s *Store) sealDue(ctx context.Context, last int64, idle bool) error {
 	return ctx.Err()
 }
 
+// sealNew seals what has come meanwhile, if it is enough: longer work calls it in between, since questions read from rows what is not sealed.
+func (s *Store) sealNew(ctx context.Context) error {
+	last, err := s.bulk.lastSeq(ctx, s.db.Quick())
+	if err != nil {
+		return err
+	}
+	return s.sealDue(ctx, last, false)
+}
+
 // Seal builds segments of all events that are stored by now, and their indexes of words.
 func (s *Store) Seal(ctx context.Context) error {
-	last, err := s.bulk.lastSeq(ctx)
+	last, err := s.bulk.lastSeq(ctx, s.db.Quick())
 	if err != nil {
 		return err
 	}
@@ -179,6 +188,9 @@ func (s *Store) sealTo(ctx context.Context, sealed, to int64) error {
 		return err
 	}
 	if err := s.bulk.settle(ctx); err != nil {
+		return err
+	}
+	if err := s.bulk.indexSeq(ctx); err != nil {
 		return err
 	}
 	var built []builtSegment

@@ -46,7 +46,7 @@ func (x *wordIndexer) run(ctx context.Context, idle bool) error {
 			return err
 		}
 		x.next = time.Now().Add(wordsRest * time.Since(began))
-		if !idle || x.s.busy() || len(x.s.sealKick) > 0 {
+		if !idle || x.s.busy() || len(x.s.sealKick) > 0 || x.s.sealed.unsealed.Load() > 0 {
 			return nil
 		}
 	}
@@ -85,6 +85,7 @@ func (s *Store) indexWords(ctx context.Context, x *segmentState) error {
 	})
 }
 
+// buildWords reads the texts of a segment's events. It takes minutes where all cores are in use, and seals what comes meanwhile.
 func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, error) {
 	block, err := segment.Open(ctx, x.Segment, s.columns, &segmentView{s: s, project: x.project, conn: s.db})
 	if err != nil {
@@ -116,6 +117,9 @@ func (s *Store) buildWords(ctx context.Context, x *segmentState) (*words.Built, 
 		}
 		steps.read(to)
 		s.restForReads(ctx, began)
+		if err := s.sealNew(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return w.builder.Build(block.Len())
 }

@@ -56,10 +56,13 @@ func (b *sqliteBulk) ahead(context.Context) error { return nil }
 func (b *sqliteBulk) tidy(context.Context) error { return nil }
 
 // lastSeq is what is stored: the writer counts ahead of its commit.
-func (b *sqliteBulk) lastSeq(ctx context.Context) (seq int64, err error) {
-	_, err = sqldb.One(ctx, b.db.Quick(), `SELECT coalesce(max(seq), 0) FROM event`, nil, &seq)
+func (*sqliteBulk) lastSeq(ctx context.Context, c sqldb.Conn) (seq int64, err error) {
+	_, err = sqldb.One(ctx, c, `SELECT coalesce(max(seq), 0) FROM event`, nil, &seq)
 	return seq, err
 }
+
+// indexSeq has nothing to do: the place is the key of the table itself.
+func (*sqliteBulk) indexSeq(context.Context) error { return nil }
 
 // settle has nothing to wait for: one transaction writes after another, and the one that calls this has just ended.
 func (b *sqliteBulk) settle(context.Context) error { return nil }
