@@ -21,8 +21,8 @@ import (
 //   - a project that is over a limit is not waited for;
 //   - of a batch that the queue made of several requests, what the store refuses is found by halving the batch, and given up alone.
 //
-// A request of spans without a queue is halved in the same way: its sender would drop all of a refused request. The answer counts what was
-// left out.
+// A request of spans or log records without a queue is halved in the same way: its sender would drop all of a refused request. The answer counts
+// what was left out.
 
 // internalPauses are the pauses before each further attempt after an internal error.
 var internalPauses = []time.Duration{time.Second, 4 * time.Second}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -149,6 +151,92 @@ func TestLogsOfTheQueue(t *testing.T) {
 		if got := strings.Contains(all, `"content":"`+text+`"`); got != stored {
 			t.Errorf("%s stored: %v, want %v", text, got, stored)
 		}
+	}
+}
+
+// TestRecordsThatTheStoreRefuses: a record that only the store can tell to be wrong is left out, as a span is.
+func TestRecordsThatTheStoreRefuses(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 300)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	for _, tt := range []struct {
+		name, refuses string
+		texts         []string
+		left          int
+		fails         bool
+	}{
+		{"one of three", "b", []string{"a", "b", "line", "c"}, 1, false},
+		{"one of many", "77", many, 1, false},
+		{"the only one", "b", []string{"b", "line"}, 0, true},
+		{"all", "b", []string{"b", "b"}, 0, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &noteStore{refuses: tt.refuses}
+			ctx, told := mount.WithLeftOut(t.Context())
+			err := startedLogs(t, s, componenttest.NewNopTelemetrySettings()).consumeLogs(ctx, records("", tt.texts...))
+			if (err != nil) != tt.fails {
+				t.Errorf("error %v, want one: %v", err, tt.fails)
+			}
+			if n, why := told.Told(); n != tt.left || n > 0 && why != "refused" {
+				t.Errorf("told of %d records (%q), want %d", n, why, tt.left)
+			}
+			all := strings.Join(s.notes[1], " ")
+			for _, text := range tt.texts {
+				if got := strings.Contains(all, `"content":"`+text+`"`); got != (text != tt.refuses && text != "line") {
+					t.Errorf("%s stored: %v", text, got)
+				}
+			}
+		})
+	}
+}
+
+// TestHalvesOfLogs divides a request down to its records: each piece has what its events need, what one record becomes stays
+// together, and nothing is read anew.
+func TestHalvesOfLogs(t *testing.T) {
+	t.Parallel()
+	ld := records("", "a", "b")
+	list := ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords()
+	list.At(0).Attributes().PutStr("long", strings.Repeat("x", 2<<20)) // its cut is a part of its own
+	for i, session := range []string{"s1", "s1", "s2"} {
+		r := list.AppendEmpty()
+		r.Body().SetStr("claude_code.tool_result")
+		r.Attributes().PutStr("session.id", session)
+		r.Attributes().PutStr("tool_use_id", fmt.Sprint(i))
+	}
+	whole := startedLogs(t, &noteStore{}, componenttest.NewNopTelemetrySettings()).splitLogs(t.Context(), ld)[0]
+	if whole.records != 5 || len(whole.batch.Events) != 3 || len(whole.batch.LogParts) < 3 {
+		t.Fatalf("%d records, %d events, %d parts", whole.records, len(whole.batch.Events), len(whole.batch.LogParts))
+	}
+	var events []event.Incoming
+	var parts []event.LogPart
+	leaves := 0
+	var walk func(p logPart)
+	walk = func(p logPart) {
+		if a, b, ok := p.halves(); ok {
+			walk(a)
+			walk(b)
+			return
+		}
+		leaves++
+		events, parts = append(events, p.batch.Events...), append(parts, p.batch.LogParts...)
+		for _, e := range p.batch.Events {
+			if len(p.batch.Sessions) != 1 || p.batch.Sessions[0].SessionID != e.SessionID || len(p.batch.Traces) != 1 || p.batch.Traces[0].TraceID != e.TraceID {
+				t.Errorf("event of session %s has %+v and %+v", e.SessionID, p.batch.Sessions, p.batch.Traces)
+			}
+		}
+	}
+	walk(whole)
+	if leaves != 5 {
+		t.Errorf("%d pieces, want 5", leaves)
+	}
+	if d := cmp.Diff(whole.batch.Events, events); d != "" {
+		t.Errorf("events (-whole +pieces):\n%s", d)
+	}
+	if d := cmp.Diff(whole.batch.LogParts, parts); d != "" {
+		t.Errorf("log parts (-whole +pieces):\n%s", d)
 	}
 }
 

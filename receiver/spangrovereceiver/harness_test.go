@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
@@ -165,7 +166,7 @@ type rig struct {
 	logs       *consumertest.LogsSink
 	receiver   *spangroveReceiver
 	fail       error // what the pipeline answers, if set
-	leaves     int   // how many spans of a push an exporter leaves out
+	leaves     int   // how many items of a push an exporter leaves out
 	// If set, the next push closes entered and goes on when wait is closed.
 	entered, wait chan struct{}
 }
@@ -217,7 +218,14 @@ func start(t *testing.T, opts options) *rig {
 		t.Fatal(err)
 	}
 	if !opts.noLogs {
-		if _, err := factory.CreateLogs(t.Context(), set, cfg, r.logs); err != nil {
+		next, err := consumer.NewLogs(func(ctx context.Context, ld plog.Logs) error {
+			mount.LeaveOut(ctx, r.leaves, "no room for them")
+			return r.logs.ConsumeLogs(ctx, ld)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := factory.CreateLogs(t.Context(), set, cfg, next); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap"
 )
 
 // TestLogsWithoutSpan holds that a record about a model's work that names no span is left out
@@ -55,6 +57,22 @@ func TestLogsWithoutSpan(t *testing.T) {
 	}
 	if got := r.logs.LogRecordCount(); got != 14 {
 		t.Errorf("%d records passed, want 14", got)
+	}
+}
+
+// TestRecordsThatAnExporterLeavesOut: the answer counts them beside those that the receiver left out itself.
+func TestRecordsThatAnExporterLeavesOut(t *testing.T) {
+	r := start(t, options{})
+	r.leaves = 2
+	ld := oneLog()
+	ld.ResourceLogs().At(0).ScopeLogs().At(0).LogRecords().AppendEmpty().SetEventName("gen_ai.user.message")
+	answer, err := plogotlp.NewGRPCClient(dial(t, r)).Export(t.Context(), plogotlp.NewExportRequestFromLogs(ld))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "1 log records left out: " + otlpmap.NoSpan + "; 2 log records left out: no room for them"
+	if p := answer.PartialSuccess(); p.RejectedLogRecords() != 3 || p.ErrorMessage() != want {
+		t.Errorf("rejected %d: %q, want 3: %q", p.RejectedLogRecords(), p.ErrorMessage(), want)
 	}
 }
 

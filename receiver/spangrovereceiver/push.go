@@ -68,7 +68,7 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 
 // pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
 // about a model's work that name no span, which nothing downstream could join to it, are left
-// out. Lines of an application's log need no span, nor do the steps of an agent.
+// out, and so are those that only an exporter can tell to be wrong. Lines of an application's log need no span, nor do the steps of an agent.
 func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs,
 	id project.Identity) (lacks leftOut, err error) {
 	if r.logs == nil {
@@ -100,11 +100,12 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 	if n == 0 {
 		return lacks, nil
 	}
-	ctx = via.StartLogsOp(ctx)
+	ctx, told := mount.WithLeftOut(via.StartLogsOp(ctx))
 	err = r.logs.ConsumeLogs(ctx, ld)
 	via.EndLogsOp(ctx, format, n, err)
 	if err != nil {
 		return lacks, refusal(err)
 	}
+	lacks.add(told.Told())
 	return lacks, nil
 }
