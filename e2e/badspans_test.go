@@ -93,6 +93,25 @@ func TestBadSpans(t *testing.T) {
 				}
 			})
 		}
+		t.Run("a log record of a session with the id of an event", func(t *testing.T) {
+			trace, taken := uuid.New(), spanEvent([16]byte(other), [8]byte{7: 0xaa})
+			hex := strings.ReplaceAll(trace.String(), "-", "")
+			record := func(trace, session string) string {
+				return `{"traceId":"` + trace + `","spanId":"00000000000000aa","eventName":"gen_ai.user.message","timeUnixNano":"1790000000000000000","body":{"stringValue":"Hi"},
+					"attributes":[{"key":"session.id","value":{"stringValue":"` + session + `"}}]}`
+			}
+			answer := post(t, srv, srv.URL+"/v1/logs", "application/json", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[`+
+				record(hex, "mine")+`,`+record(strings.ReplaceAll(uuid.NewString(), "-", ""), taken)+`]}]}]}`))
+			if s := string(answer); !strings.Contains(s, `"rejectedLogRecords":"1"`) || !strings.Contains(s, "is the id of an event in another session") {
+				t.Errorf("answer %s", s)
+			}
+			partialJSON(t, post(t, srv, srv.URL+"/v1/traces", "application/json", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"`+hex+
+				`","spanId":"00000000000000aa","name":"a","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"chat"}}]}]}]}]}`)))
+			e, err := srv.Event(t.Context(), spanEvent([16]byte(trace), [8]byte{7: 0xaa}))
+			if err != nil || !strings.Contains(fmt.Sprint(e["inputs"]), "Hi") {
+				t.Errorf("%v, %v", e["inputs"], err)
+			}
+		})
 	})
 }
 

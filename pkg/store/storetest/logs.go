@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -18,6 +19,7 @@ var logTests = []test{
 	{"Logs/a span with an id of its own", logsOwnID},
 	{"Logs/a session that moves", logsMove},
 	{"Logs/a session that only a log record names", logsSession},
+	{"Logs/a session with the id of an event", logsTaken},
 	{"Logs/an update is never overwritten", logsUpdate},
 	{"Logs/an unfinished span", logsUnfinished},
 	{"Logs/evaluations find the answer they name", logsEvaluation},
@@ -184,6 +186,33 @@ func logsSession(e *env) {
 		}
 		e.equal("session", id(session), e.event(id(name)).SessionID)
 		e.equal("events", 2, len(e.session(id(session))))
+		e.talked(name)
+	}
+}
+
+// logsTaken: log records cannot name a session whose id an event of another session has. They are refused, whichever comes first, and keep no
+// span of their trace from its own session.
+func logsTaken(e *env) {
+	for i, first := range []bool{true, false} {
+		trace, name, other := fmt.Sprint("t", i), fmt.Sprint("x", i), fmt.Sprint("other", i)
+		e.put(step("elsewhere", other, 0))
+		span := ofTrace(trace, call(trace, name, 0, 1, 1, 1))
+		span.Provisional = true
+		span.SessionID, span.ParentID = id(trace), id(trace)
+		notes := talk(name, trace)
+		for j := range notes {
+			notes[j].Session = id(other)
+		}
+		if !first {
+			e.put(span)
+		}
+		e.equal("notes", fault.Invalid, fault.Of(e.s.Put(e.ctx, e.project, event.Batch{LogParts: notes})))
+		if first {
+			e.put(span)
+		}
+		e.equal("session", id(trace), e.event(id(name)).SessionID)
+		e.equal("the other's session", id("elsewhere"), e.event(id(other)).SessionID)
+		e.putNotes(talk(name, trace)...)
 		e.talked(name)
 	}
 }

@@ -88,6 +88,9 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 	if err := w.insert(ctx, tx, groups, fresh); err != nil {
 		return err
 	}
+	if err := w.namesFree(ctx, tx, groups); err != nil {
+		return err
+	}
 	for _, d := range w.order {
 		if !d.state.fresh && d.state.implicit != explicitSession {
 			if err := w.syncImplicitSession(ctx, tx, d); err != nil {
@@ -309,7 +312,7 @@ func (w *writing) idsFree(ctx context.Context, tx *Commit, rows []*head) error {
 			continue
 		}
 		made[writer.Key{Project: d.project, ID: d.id}] = true
-		if err := w.idFree(ctx, tx, d); err != nil {
+		if err := w.idFree(ctx, tx, d.project, d.id); err != nil {
 			return err
 		}
 	}
@@ -324,19 +327,47 @@ func (w *writing) idsFree(ctx context.Context, tx *Commit, rows []*head) error {
 	return nil
 }
 
+// namesFree makes sure that no session that only log records name, and that is yet to be made, has the id of an event: the spans of their trace,
+// which come later, could not be stored in it.
+func (w *writing) namesFree(ctx context.Context, tx *Commit, groups []*eventGroup) error {
+	for _, g := range groups {
+		if len(g.heads) > 0 {
+			continue
+		}
+		if _, maybe := w.mayBeStored(g.project, g.session); !maybe {
+			continue
+		}
+		_, made, err := readSessionRow(ctx, tx, g.project, g.session, "")
+		if err == nil && !made { // else it is the session's own event
+			err = w.idFree(ctx, tx, g.project, g.session)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // idFree makes sure that a session's id is not stored as that of an event.
-func (w *writing) idFree(ctx context.Context, tx *Commit, d *sessionDelta) error {
-	days, far := w.s.idFilter.mayContain(d.project, d.id, nil)
-	if w.force && !w.s.db.Exclusive() {
-		days, far = nil, false
-	} else if len(days) == 0 && !far {
+func (w *writing) idFree(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
+	at, maybe := w.mayBeStored(project, session)
+	if !maybe {
 		return nil
 	}
-	found, err := tx.findEvents(ctx, d.project, []idDays{{d.id, days, far}})
+	found, err := tx.findEvents(ctx, project, []idDays{at})
 	if err == nil && len(found) > 0 {
-		err = errTaken(d.id)
+		err = errTaken(session)
 	}
 	return err
+}
+
+// mayBeStored returns the days on which an event with an id may be stored; maybe is false if there is none.
+func (w *writing) mayBeStored(project int64, id uuid.UUID) (at idDays, maybe bool) {
+	days, far := w.s.idFilter.mayContain(project, id, nil)
+	if w.force && !w.s.db.Exclusive() {
+		return idDays{id, nil, false}, true
+	}
+	return idDays{id, days, far}, len(days) > 0 || far
 }
 
 func errTaken(id uuid.UUID) error {

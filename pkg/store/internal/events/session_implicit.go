@@ -124,7 +124,7 @@ func (d *sessionDelta) event() *event.Event {
 // new events make are inserted together with these (insert).
 func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sessionDelta) error {
 	// An event with the id of a session would share its session event's key.
-	if err := w.idFree(ctx, tx, d); err != nil {
+	if err := w.idFree(ctx, tx, d.project, d.id); err != nil {
 		return err
 	}
 	// A chunk of its own, if it has a payload at all: the session's other chunks are compressed already.
