@@ -18,7 +18,7 @@ var asUsage = reader{
 		if !ok || jsonscan.Kind(raw) != '{' {
 			return
 		}
-		known := b.tokens.counts[countPrompt].set
+		known := b.tokens.counts[countPrompt].n > 0
 		b.offerUsage(raw)
 		if !known {
 			b.joinDetails(raw)

@@ -42,6 +42,7 @@ type eventBuilder struct {
 
 	// Token counts and cost are written when all their sources have been read; losses at the very end.
 	tokens tokenUsage
+	zeros  []zeroCount // see offer
 	losses losses
 
 	// tree is the family of flattened attributes that is being read. msgs is a stack: a reader appends messages
@@ -73,7 +74,7 @@ type eventBuilder struct {
 
 // tokenUsage is what is known so far about the tokens and the cost of a call.
 type tokenUsage struct {
-	// The first source that names a count wins, so sources are read from the most to the least reliable.
+	// The first source that names a count other than 0 wins, so sources are read from the most to the least reliable.
 	counts [countKinds]count
 	// The cost in US dollars that the span itself reports, as a JSON number; nil: it reports none.
 	cost   []byte
@@ -107,7 +108,7 @@ func (b *eventBuilder) reset(s *span) {
 		b.obj[i].reset()
 	}
 	clear(b.set[:])
-	b.tokens = tokenUsage{}
+	b.tokens, b.zeros = tokenUsage{}, b.zeros[:0]
 	b.losses.reset()
 	b.losses.cuts = append(b.losses.cuts, s.truncated...)
 	b.whole, b.hasOutputs, b.evaluations, b.modelText = nil, false, nil, ""

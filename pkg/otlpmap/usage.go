@@ -49,12 +49,39 @@ var asCount = reader{
 		if !ok {
 			return
 		}
-		c := &b.tokens.counts[countKind(t.key)]
-		if !c.set {
-			*c = count{n, true}
+		kind := countKind(t.key)
+		b.offer(kind, n)
+		if a.used || b.tokens.counts[kind].n != n || a.val.Type() == pcommon.ValueTypeStr && a.str() != strconv.FormatInt(n, 10) { // 07 stays as well
+			return
 		}
-		a.used = a.used || c.n == n && (a.val.Type() != pcommon.ValueTypeStr || a.str() == strconv.FormatInt(n, 10)) // 07 stays as well
+		a.used = true
+		if n == 0 {
+			b.zeros = append(b.zeros, zeroCount{kind, a.index})
+		}
 	},
+}
+
+// zeroCount is an attribute that says that a count is 0.
+type zeroCount struct {
+	kind  int
+	index int32 // of the attribute
+}
+
+// offer takes n for a count that is not known yet. A count of 0 yields to any other: whoever does not learn of the usage writes 0. The
+// attributes that said so are not in the event then. What a native event has itself stays.
+func (b *eventBuilder) offer(kind int, n int64) {
+	c := &b.tokens.counts[kind]
+	if c.set && (c.n > 0 || n == 0 || b.filled(compiled.countFields[kind][0].field)) {
+		return
+	}
+	if c.set {
+		for _, z := range b.zeros {
+			if z.kind == kind {
+				b.attrs[z.index].used = false
+			}
+		}
+	}
+	*c = count{n, true}
 }
 
 // countKind returns the count whose first name is key.
@@ -85,10 +112,10 @@ func countOf(v pcommon.Value) (int64, bool) {
 	return 0, false
 }
 
-// offerCount offers a count from a span's raw answer. It is taken if the count is not known yet and raw is a whole number.
+// offerCount offers a count from a span's raw answer (see offer), if raw is a whole number.
 func (b *eventBuilder) offerCount(i int, raw []byte) {
-	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && n < maxCount && !b.tokens.counts[i].set {
-		b.tokens.counts[i] = count{n, true}
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && n < maxCount {
+		b.offer(i, n)
 	}
 }
 
