@@ -312,6 +312,26 @@ func TestCodingAgents(t *testing.T) {
 			want:  map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"Hi"}]}`},
 		},
 		{
+			name: "Codex, with an account", scope: "codex_otel", typ: event.TypeChain,
+			attrs: map[string]any{"user.account_id": "acc", "user.email": "a@example.com"},
+			want:  map[string]string{"user_properties": `{"user_id":"acc"}`, "unmapped": `{"user.account_id":"acc","user.email":"a@example.com"}`},
+		},
+		{
+			name: "Gemini CLI, with an account", scope: "gemini-cli", typ: event.TypeChain,
+			attrs: map[string]any{"user.email": "a@example.com"},
+			want:  map[string]string{"user_properties": `{"user_id":"a@example.com"}`, "unmapped": `{"user.email":"a@example.com"}`},
+		},
+		{
+			name: "Gemini CLI, with a user", scope: "gemini-cli", typ: event.TypeChain,
+			attrs: map[string]any{"user.email": "a@example.com", "user.id": "u"},
+			want:  map[string]string{"user_properties": `{"user_id":"u"}`},
+		},
+		{
+			name: "an address that names no user", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "user.email": "a@example.com"},
+			want:  map[string]string{"user_properties": "", "unmapped": `{"user.email":"a@example.com"}`},
+		},
+		{
 			name: "Gemini CLI's model call", scope: "gemini-cli", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.operation.name": "llm_call", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 9,
 				"gen_ai.system_instructions": `"Be brief."`, "gen_ai.tool.definitions": `[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}]`,

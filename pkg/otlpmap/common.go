@@ -125,16 +125,22 @@ func (b *eventBuilder) name(e *event.Event) {
 }
 
 // callersUser takes the user that a caller names in OpenInference's JSON of its own metadata, where
-// LangChain's configuration has it, too.
+// LangChain's configuration has it, too; or else the account
+// that the convention knows, whose attribute stays as well.
 func (b *eventBuilder) callersUser() {
-	a := b.s.at(b.attrs, compiled.callerMetadata)
-	if a == nil || b.filled(fieldUser.field) {
+	if b.filled(fieldUser.field) {
 		return
 	}
-	if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
-		if id := jsonscan.Member(raw, "user_id"); jsonscan.Kind(id) == '"' && len(jsonscan.Inner(id)) > 0 || jsonscan.Kind(id) == '0' {
-			b.put(fieldUser, id)
+	if a := b.s.at(b.attrs, compiled.callerMetadata); a != nil {
+		if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
+			if id := jsonscan.Member(raw, "user_id"); jsonscan.Kind(id) == '"' && len(jsonscan.Inner(id)) > 0 || jsonscan.Kind(id) == '0' {
+				b.put(fieldUser, id)
+				return
+			}
 		}
+	}
+	if user := b.s.text(b.attrs, compiled.accounts[b.s.by]); user != "" {
+		b.putText(fieldUser, user)
 	}
 }
 

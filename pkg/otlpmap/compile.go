@@ -101,7 +101,8 @@ type tables struct {
 	// The attributes of each keyList, and of modelNames and providerNames.
 	lists             [keyListCount][]slot
 	models, providers []slot
-	usageSlots        []slot // the attributes that are counts of tokens or a cost
+	accounts          [len(conventions)][]slot // what the conventions have under this name
+	usageSlots        []slot                   // the attributes that are counts of tokens or a cost
 	// The members of metadata that each count of tokens is written to.
 	countFields [countKinds][]target
 	knownSlots
@@ -223,6 +224,11 @@ func compile() *tables {
 	}
 	for _, name := range providerNames {
 		t.providers = append(t.providers, t.slot(name, otelGenAI))
+	}
+	for c := range conventions {
+		for _, name := range conventions[c].accounts {
+			t.accounts[c] = append(t.accounts[c], t.slot(name, otel))
+		}
 	}
 	t.findKnownSlots()
 	t.nameSystems()

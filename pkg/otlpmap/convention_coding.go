@@ -43,6 +43,7 @@ var geminiCLIConvention = definition{
 	scopes:    []string{"gemini-cli"},
 	version:   "Gemini CLI 0.61.0",
 	additions: geminiCLIRules,
+	accounts:  []string{"user.email"},
 }
 
 var geminiCLIRules = []rule{
@@ -51,9 +52,10 @@ var geminiCLIRules = []rule{
 
 // codexConvention is Codex.
 var codexConvention = definition{
-	name:    "codex",
-	scopes:  []string{"codex_otel", "codex_exec", "codex_cli_rs"},
-	version: "Codex CLI 0.171.0",
+	name:     "codex",
+	scopes:   []string{"codex_otel", "codex_exec", "codex_cli_rs"},
+	version:  "Codex CLI 0.171.0",
+	accounts: []string{"user.account_id", "user.email"},
 	keys: map[keyList][]string{
 		sessionKeys: {"conversation.id"},
 	},

@@ -65,6 +65,8 @@ type definition struct {
 
 	keys map[keyList][]string // the attributes that steer the event: see keyList
 
+	accounts []string // attributes that name the user of its own spans, where nothing else does
+
 	earlyKinds []kindRule // before the common ones
 	kinds      []kindRule // after them
 

@@ -63,6 +63,7 @@ const docIDs = `## Ids, sessions and time
   down is kept in ` + "`metadata.session_key`" + `. Only %s hold for their own span alone.
 - **event_name**: %s; for tools %s; for chains %s; then %s; else the span's name.
 - **source**: %s; of the resource %s; else ` + "`unknown`" + `.
+- **user_properties.user_id**: the attributes [below](#attributes), else ` + "`user_id`" + ` in the JSON of ` + "`metadata`" + `%s.
 - **error**: %s; the message of a failed status; the last exception's message; %s. The stack trace is in
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
 - Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
@@ -163,9 +164,15 @@ func printDocs() string {
 	for _, c := range conventions {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))
 	}
+	var accounts strings.Builder
+	for _, c := range conventions {
+		if c.accounts != nil {
+			fmt.Fprintf(&accounts, ", else of %s spans %s", c.name, code(c.accounts, ", "))
+		}
+	}
 	fmt.Fprintf(&b, "\n"+docIDs, code(keyLists[eventIDKeys], ", "), code(keyLists[parentKeys], ", "), code(keyLists[sessionKeys], ", "), code(keyLists[fixedSessionKeys], " and "),
 		code(append(slices.Clone(keyLists[givenNameKeys]), keyLists[nameKeys]...), ", "), code(keyLists[toolNameKeys], ", "), code(keyLists[chainNameKeys], ", "), code(keyLists[lateNameKeys], ", "),
-		code(keyLists[sourceKeys], ", "), code(keyLists[resourceSourceKeys], ", "), code(keyLists[errorKeys], ", "), code(keyLists[lateErrorKeys], ", "))
+		code(keyLists[sourceKeys], ", "), code(keyLists[resourceSourceKeys], ", "), accounts.String(), code(keyLists[errorKeys], ", "), code(keyLists[lateErrorKeys], ", "))
 	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(keyLists[eventTypeKeys], ", ") +
 		" come before them all, but a bare `tool` without an event name yields. `session` is a type like the others: only the event whose id is its session's has the session's totals.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
 	for _, k := range kindRules {
