@@ -332,6 +332,11 @@ func TestCodingAgents(t *testing.T) {
 			want:  map[string]string{"user_properties": "", "unmapped": `{"user.email":"a@example.com"}`},
 		},
 		{
+			name: "AG2's question to a person", typ: event.TypeChain,
+			attrs: map[string]any{"ag2.span.type": "human_input", "gen_ai.operation.name": "await_human_input", "gen_ai.agent.name": "user", "ag2.human_input.prompt": "Shall I?", "ag2.human_input.response": "Yes"},
+			want:  map[string]string{"inputs": `{"value":"Shall I?"}`, "outputs": `{"result":"Yes"}`, "metadata.instrumentor": `"otel-genai"`, "unmapped": `{"ag2.span.type":"human_input"}`},
+		},
+		{
 			name: "Gemini CLI's model call", scope: "gemini-cli", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.operation.name": "llm_call", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 9,
 				"gen_ai.system_instructions": `"Be brief."`, "gen_ai.tool.definitions": `[{"functionDeclarations":[{"name":"f","parametersJsonSchema":{"type":"object"}}]}]`,

@@ -253,8 +253,8 @@ var contentRules = []rule{
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
 	// Messages in span events, and then values of any shape.
 	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
-	{otelGenAI, "inputs", []string{"gen_ai.workflow.input"}, asInput, 0},
-	{otelGenAI, "outputs", []string{"gen_ai.workflow.output"}, asOutput, 0},
+	{otelGenAI, "inputs", []string{"gen_ai.workflow.input", "ag2.human_input.prompt"}, asInput, 0},
+	{otelGenAI, "outputs", []string{"gen_ai.workflow.output", "ag2.human_input.response"}, asOutput, 0},
 	{openllmetry, "inputs", []string{"traceloop.entity.input"}, asInput, 0},
 	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},
 	{openinference, "inputs", []string{"input.value"}, asInput, 0},
