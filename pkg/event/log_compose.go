@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -251,7 +252,7 @@ type answer struct {
 	msg   json.RawMessage
 }
 
-// outputs makes the first answer the outputs, and the others choices, unless they only add to
+// outputs makes the first answer the outputs, and the others choices or all of them a chat history, unless they only add to
 // it what it lacks. The outputs of a tool are its result.
 func (c *composer) outputs(parts []*LogPart) {
 	var list []answer
@@ -276,6 +277,7 @@ func (c *composer) outputs(parts []*LogPart) {
 	out := c.members(&c.e.Outputs)
 	if !c.open("outputs") || !rawjson.Empty(out["content"]) || !rawjson.Empty(out["tool_calls"]) {
 		have := saidIn(out["choices"])
+		maps.Copy(have, saidIn(out["chat_history"]))
 		for _, a := range list {
 			content := rawjson.Get(a.msg, "content")
 			same := bytes.Equal(content, out["content"]) || rawjson.Empty(content) && rawjson.Empty(out["content"])
@@ -286,7 +288,9 @@ func (c *composer) outputs(parts []*LogPart) {
 		}
 		return
 	}
-	merged := true
+	// Where tools that the provider runs have answered, the messages are one after the other, and no alternatives.
+	conversation := slices.ContainsFunc(list, func(a answer) bool { return string(rawjson.Get(a.msg, "role")) == `"tool"` })
+	merged := !conversation
 	filled := map[string]bool{}
 	for _, a := range list {
 		for _, key := range [...]string{"content", "tool_calls"} {
@@ -310,11 +314,15 @@ func (c *composer) outputs(parts []*LogPart) {
 	if merged {
 		return
 	}
-	var rest []byte
-	for _, a := range list[1:] {
-		rest = appendItem(rest, a.msg)
+	key, rest := "choices", list[1:]
+	if conversation {
+		key, rest = "chat_history", list
 	}
-	c.put("outputs", "choices", append(rest, ']'))
+	var messages []byte
+	for _, a := range rest {
+		messages = appendItem(messages, a.msg)
+	}
+	c.put("outputs", key, append(messages, ']'))
 }
 
 // evaluation makes the score, or else the label, a metric; the whole is kept in metadata.

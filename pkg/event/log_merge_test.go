@@ -83,6 +83,16 @@ metadata
 cold {"from_logs":{"count":2,"fields":["outputs.choices","outputs.content","outputs.role"]}}
 metrics 
 error -`},
+		{"what a tool of the provider gave back is no answer",
+			Event{Type: TypeModel},
+			[]LogPart{logPartAt(1, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"s"}]},{"role":"tool","content":"r","tool_call_id":"s"}]}`)},
+			`inputs 
+outputs {"role":"assistant","tool_calls":[{"id":"s"}],"chat_history":[{"role":"assistant","content":null,"tool_calls":[{"id":"s"}]},{"role":"tool","content":"r","tool_call_id":"s"}]}
+config 
+metadata 
+cold {"from_logs":{"count":1,"fields":["outputs.chat_history","outputs.role","outputs.tool_calls"]}}
+metrics 
+error -`},
 		{"fields, of which the first wins, and what belongs to none",
 			Event{Type: TypeModel, Config: json.RawMessage(`{"model":"m"}`), Metadata: json.RawMessage(`{"prompt_tokens":1}`)},
 			[]LogPart{

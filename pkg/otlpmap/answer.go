@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
@@ -20,8 +21,8 @@ func (b *eventBuilder) answered() bool {
 //     a thought, then a text, then a call.
 //  2. If any says something of its own, all after the first become outputs.choices. They are alternatives, as of a
 //     request for several choices.
-//  3. For an agent the messages are one after the other, not alternatives: the last text is its answer and the
-//     whole list its chat_history.
+//  3. For an agent, and where tools that the provider runs have answered, the messages are one after the other, not alternatives:
+//     the last text is the answer and the whole list its chat_history.
 func (b *eventBuilder) answer(at int) bool {
 	list := b.msgs[at:]
 	defer func() { b.msgs = b.msgs[:at] }()
@@ -29,7 +30,7 @@ func (b *eventBuilder) answer(at int) bool {
 		return false
 	}
 	main, rest := &list[0], list[1:]
-	if len(list) > 1 && b.s.role == onChain {
+	if len(list) > 1 && (b.s.role == onChain || slices.ContainsFunc(list, func(m chatMessage) bool { return string(jsonscan.Inner(m.role)) == "tool" })) {
 		main = lastSaid(list)
 		b.putAll(fieldAnswerHistory, list)
 		rest = nil

@@ -95,11 +95,12 @@ const docTail = `## What is read specially
   Pictures, sounds and files are known in the shapes of OpenAI, Anthropic, Bedrock, Gemini, the GenAI conventions, OpenInference, the Vercel AI SDK,
   pydantic-ai and LangChain.
   Calls, results, thoughts and texts are known in the shapes of the GenAI conventions, the Vercel AI SDK, Anthropic, Bedrock, Gemini and Haystack.
+  Calls of tools that the provider runs (` + "`server_tool_call`, `server_tool_use`, `mcp_tool_use`" + `) keep their type among ` + "`tool_calls`" + `.
 - **input**: of a model call the messages (or the Responses API's input and instructions) become ` + "`inputs.chat_history`" + `, the settings config;
   of an embedding the texts become ` + "`inputs.texts`" + `; of a retriever a text becomes ` + "`inputs.query`" + `. Else an object becomes the inputs (of
   ` + "`{args, kwargs}`" + ` the kwargs, positional ones under ` + "`args`" + `), a list of messages ` + "`inputs.chat_history`" + `, anything else ` + "`inputs.value`" + `.
-- **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `;
-  the reason to stop ` + "`tool_call`" + ` of the GenAI conventions is ` + "`tool_calls`" + `;
+- **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `,
+  but where a tool that the provider runs has answered, all messages are ` + "`outputs.chat_history`" + `; the reason to stop ` + "`tool_call`" + ` of the GenAI conventions is ` + "`tool_calls`" + `;
   of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
 - **LangChain and LangGraph**: serialised messages (` + "`{type, data}`, `{lc, type: constructor, id, kwargs}`" + `, the fields alone, and pairs of a role and a text) are read wherever they
   stand: in states (` + "`{messages}`" + `), in the commands that a node of LangGraph gives back, and in what OpenLLMetry's callbacks put around inputs and

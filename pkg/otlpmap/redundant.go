@@ -167,6 +167,7 @@ func (k *textSet) make(b *eventBuilder) {
 var wrappings = map[string]bool{
 	"function": true, "text": true, "input_text": true, "output_text": true, "message": true,
 	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true, "tool_use": true, "tool_result": true,
+	"server_tool_call": true, "server_tool_call_response": true, "server_tool_use": true, "mcp_tool_use": true, "mcp_tool_result": true,
 	"reasoning": true, "thinking": true, "summary_text": true, "constructor": true, "ChatGeneration": true, "LLMResult": true,
 }
 

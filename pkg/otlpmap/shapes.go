@@ -1,6 +1,10 @@
 package otlpmap
 
-import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+import (
+	"bytes"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // A part of a message has a type of its own in the GenAI conventions, another one in each
 // provider's API. The functions of this file know a call, its result, a thought and a text in
@@ -13,6 +17,13 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 //	Bedrock         {toolUse: {toolUseId, name, input}}       {toolResult: {toolUseId, status, content}}
 //	Gemini          {function_call: {id, name, args}}         {function_response: {id, name, response}}
 //	Haystack        {tool_call: {id, tool_name, arguments}}   {tool_call_result: {result, origin, error}}
+//
+// Of tools that the provider runs, such as a search of the web:
+//
+//	OTel GenAI      {type: server_tool_call, id, name, server_tool_call: {type, …}}
+//	                {type: server_tool_call_response, id, server_tool_call_response: {type, …}}
+//	Anthropic       {type: server_tool_use|mcp_tool_use, id, name, input}
+//	                {type: web_search_tool_result|mcp_tool_result|…, tool_use_id, content}
 
 // partKind is what the form that events have can make of a part.
 type partKind uint8
@@ -124,9 +135,9 @@ func scanPartAt(text []byte) (messagePart, int) {
 		if bare {
 			p.kind = partText
 		}
-	case "tool_call", "tool-call", "tool_use":
+	case "tool_call", "tool-call", "tool_use", "server_tool_call", "server_tool_use", "mcp_tool_use":
 		p.kind = partCall
-	case "tool_call_response", "tool-result", "tool_result":
+	case "tool_call_response", "tool-result", "tool_result", "server_tool_call_response":
 		p.kind = partResult
 	case "reasoning", "thinking":
 		if alone {
@@ -142,8 +153,21 @@ func scanPartAt(text []byte) (messagePart, int) {
 		case bare:
 			p.kind = partText
 		}
+	default:
+		if bytes.HasSuffix(p.typ, []byte("_tool_result")) && jsonscan.Member(p.raw, "tool_use_id") != nil {
+			p.kind = partResult
+		}
 	}
 	return p, n
+}
+
+// byServer reports whether a call is of a tool that the provider runs.
+func (p *messagePart) byServer() bool {
+	switch string(p.typ) {
+	case "server_tool_call", "server_tool_use", "mcp_tool_use":
+		return true
+	}
+	return false
 }
 
 // appendThought appends what a thought has beside its text, as an object: {signature}.
@@ -186,7 +210,7 @@ func callKey(key string) string {
 		return "id"
 	case "toolName", "tool_name":
 		return "name"
-	case "input", "args":
+	case "input", "args", "server_tool_call":
 		return "arguments"
 	}
 	return key
@@ -216,14 +240,14 @@ func callName(call []byte, key string) string {
 }
 
 // appendPartCall writes a tool call part as {id, name, arguments}, with all else it has but its
-// type (see callName).
+// type (see callName). Calls of tools that the provider runs keep their type: nobody else has to answer them.
 func (b *eventBuilder) appendPartCall(p *messagePart) {
 	raw := p.in
 	b.arena = append(b.arena, '{')
 	first := true
 	for m := jsonscan.Members(raw); m.Next(); {
 		key := string(m.Key)
-		if key == "type" {
+		if key == "type" && !p.byServer() {
 			continue
 		}
 		key = callName(raw, key)
@@ -258,7 +282,7 @@ func (b *eventBuilder) toolResult(p *messagePart) chatMessage {
 		case "origin": // Haystack: the call itself
 			m.callID, m.name = jsonscan.Member(c.Val, "id"), jsonscan.Member(c.Val, "tool_name")
 			m.add(c.Key, c.Val)
-		case "response", "result", "output", "content":
+		case "response", "result", "output", "content", "server_tool_call_response":
 			if jsonscan.Empty(result) {
 				result = c.Val
 			} else {
