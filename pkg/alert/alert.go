@@ -345,13 +345,33 @@ func set[T any](to, from *T) {
 	}
 }
 
-// SameQuestion reports whether two alerts would be evaluated alike: one that changes in this is evaluated anew at once.
+// SameQuestion reports whether two alerts would be evaluated alike: one that changes in this is evaluated anew at once. Who sends an alert back as
+// it was read asks the same, also where that names what the alert left to its defaults, or writes its filters in another spelling.
 func (a *Alert) SameQuestion(b *Alert) bool {
 	plain := func(a Alert) string {
 		a.Name, a.Description, a.SilencedUntil, a.TellNoData, a.To = "", "", 0, false, nil
+		a.Every, a.Query = a.EveryMinutes(), plainFilters(a.Query)
 		return string(a.Doc())
 	}
 	return plain(*a) == plain(*b)
+}
+
+// plainFilters returns filters in one spelling, and none as nil. Numbers stay as they are written.
+func plainFilters(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var list []any
+	if d.Decode(&list) != nil {
+		return raw
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	plain, err := json.Marshal(list)
+	if err != nil {
+		return raw
+	}
+	return plain
 }
 
 // SameNotices reports whether what follows an evaluation of two alerts goes to the same channels, and is kept back for as long.
