@@ -43,6 +43,15 @@ type Notice struct {
 	Error    string `json:"error,omitempty"`    // of the last attempt that failed; of e-mail that was sent, who did not get it and why
 	// Reached are the e-mail addresses that have received the notice. Further attempts leave them out.
 	Reached []string `json:"reached,omitempty"`
+	// Refused are the addresses for which the mail server takes nothing, whenever it is asked. Further attempts leave them out, too.
+	Refused []Refusal `json:"refused,omitempty"`
+}
+
+// Refusal is an e-mail address that the mail server refused, and what it said.
+type Refusal struct {
+	Address string `json:"address"`
+	Status  int    `json:"status"`
+	Error   string `json:"error"`
 }
 
 // NoticeState is what became of a notice.
@@ -125,17 +134,18 @@ func Pause(attempts int) time.Duration {
 
 // Outcome is what became of an attempt to send a notice.
 type Outcome struct {
-	Status  int      // HTTP status; 0: there was none
-	Error   string   // empty: the receiver took it
-	Final   bool     // another attempt would not help
-	Reached []string // the e-mail addresses that have received it by this attempt
+	Status  int       // HTTP status; 0: there was none
+	Error   string    // empty: the receiver took it
+	Final   bool      // another attempt would not help
+	Reached []string  // the e-mail addresses that have received it by this attempt
+	Refused []Refusal // those that were refused for good in this attempt
 }
 
 // Tried records the outcome of an attempt. now is Unix milliseconds. After the last attempt, e-mail counts as sent if at least one address has
 // received it; Error then names those that have not.
 func (n *Notice) Tried(o Outcome, now int64) {
 	n.Status, n.Error = o.Status, o.Error
-	n.Reached = append(n.Reached, o.Reached...)
+	n.Reached, n.Refused = append(n.Reached, o.Reached...), append(n.Refused, o.Refused...)
 	switch {
 	case o.Error == "":
 		n.State, n.Finished, n.Due = Sent, now, 0

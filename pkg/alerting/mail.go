@@ -83,65 +83,72 @@ func (m *Mail) Check() error {
 	return nil
 }
 
-// send sends a notice by mail to those of the addresses that have not received it and may get e-mail. The outcome names those that may not.
+// send sends a notice by mail to those of the addresses that have not received it, may get e-mail, and were not refused for good before. The
+// outcome names those that get none.
 func (m *Mail) send(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
 	if m.Address == "" {
 		return alert.Outcome{Error: "this server sends no e-mail: the operator must set alerts::smtp of spangrove_evaluate, or SPANGROVE_SMTP_ADDRESS",
 			Final: true}
 	}
-	var allowed, barred []string
+	var allowed, barred, without []string
+	status := 0 // of those that were refused before
 	for _, address := range to {
+		before := slices.IndexFunc(n.Refused, func(r alert.Refusal) bool { return r.Address == address })
 		switch {
 		case slices.Contains(n.Reached, address):
+		case before >= 0:
+			without, status = append(without, n.Refused[before].Error), n.Refused[before].Status
 		case m.Recipients.Allow(address):
 			allowed = append(allowed, address)
 		default:
 			barred = append(barred, address)
 		}
 	}
+	if len(barred) > 0 {
+		without = append(without, fmt.Sprintf("%s may get no e-mail from this server (%s)", strings.Join(barred, ", "), HowToAllowRecipients))
+	}
 	o := alert.Outcome{Final: true}
 	if len(allowed) > 0 {
 		o = m.sendTo(ctx, allowed, n, projectName, link)
 	}
-	if len(barred) > 0 {
-		text := fmt.Sprintf("%s may get no e-mail from this server (%s)", strings.Join(barred, ", "), HowToAllowRecipients)
+	if len(without) > 0 {
 		if o.Error == "" {
-			o.Error, o.Final = text, true
+			o.Final, o.Status = true, status
 		} else {
-			o.Error += "; " + text
+			without = append([]string{o.Error}, without...)
 		}
+		o.Error = strings.Join(without, "; ")
 	}
 	return o
 }
 
 // sendTo sends a notice to addresses that may get e-mail.
-func (m *Mail) sendTo(ctx context.Context, to []string, n *alert.Notice, projectName, link string) alert.Outcome {
+func (m *Mail) sendTo(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (o alert.Outcome) {
 	taken, refused, err := m.talk(ctx, to, n, projectName, link)
+	for _, r := range refused {
+		if r.Status >= 500 {
+			o.Refused = append(o.Refused, r)
+		}
+	}
 	var said *textproto.Error
 	switch {
 	case errors.As(err, &said):
-		return alert.Outcome{Status: said.Code, Error: saying(said), Final: said.Code >= 500}
+		o.Status, o.Error, o.Final = said.Code, saying(said), said.Code >= 500
 	case errors.Is(err, errNoTLS):
-		return alert.Outcome{Error: err.Error(), Final: true}
+		o.Error, o.Final = err.Error(), true
 	case err != nil:
-		return alert.Outcome{Error: "the mail server did not take it: " + plainError(err)}
-	case len(refused) == 0:
-		return alert.Outcome{Reached: taken}
+		o.Error = "the mail server did not take it: " + plainError(err)
+	default:
+		o.Reached = taken
+		var texts []string
+		for _, r := range refused {
+			texts = append(texts, r.Error)
+		}
+		if len(refused) > 0 {
+			o.Status, o.Error, o.Final = refused[0].Status, strings.Join(texts, "; "), len(o.Refused) == len(refused)
+		}
 	}
-	o := alert.Outcome{Status: refused[0].said.Code, Final: true, Reached: taken}
-	var texts []string
-	for _, r := range refused {
-		texts = append(texts, saying(r.said)+" ("+r.address+")")
-		o.Final = o.Final && r.said.Code >= 500
-	}
-	o.Error = strings.Join(texts, "; ")
 	return o
-}
-
-// refusal is an address that the mail server does not write to, and what it said.
-type refusal struct {
-	address string
-	said    *textproto.Error
 }
 
 func saying(said *textproto.Error) string {
@@ -159,8 +166,9 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// talk speaks SMTP. taken are the addresses for which the server has taken the mail. Its header does not name those that were refused.
-func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (taken []string, refused []refusal, err error) {
+// talk speaks SMTP. taken are the addresses for which the server has taken the mail. Its header does not name those that were refused, which are
+// there also with an error.
+func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectName, link string) (taken []string, refused []alert.Refusal, err error) {
 	host, _, err := net.SplitHostPort(m.Address)
 	if err != nil {
 		return nil, nil, err
@@ -213,9 +221,9 @@ func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectNa
 		case err == nil:
 			taken = append(taken, address)
 		case errors.As(err, &said):
-			refused = append(refused, refusal{address, said})
+			refused = append(refused, alert.Refusal{Address: address, Status: said.Code, Error: saying(said) + " (" + address + ")"})
 		default:
-			return nil, nil, err
+			return nil, refused, err
 		}
 	}
 	if len(taken) == 0 {
@@ -223,13 +231,13 @@ func (m *Mail) talk(ctx context.Context, to []string, n *alert.Notice, projectNa
 	}
 	w, err := c.Data()
 	if err != nil {
-		return nil, nil, err
+		return nil, refused, err
 	}
 	if _, err := w.Write(message822(from, taken, n, projectName, link)); err != nil {
-		return nil, nil, err
+		return nil, refused, err
 	}
 	if err := w.Close(); err != nil {
-		return nil, nil, err
+		return nil, refused, err
 	}
 	_ = c.Quit() // the mail is taken
 	return taken, refused, nil

@@ -21,7 +21,8 @@ import (
 
 // postbox is a mail server that takes mails, but for the recipients for whom refuse has another answer.
 type postbox struct {
-	addr string
+	addr  string
+	taken func() // what it does when it has taken a mail and the sender has gone on, if it is set
 
 	mu     sync.Mutex
 	refuse map[string]string
@@ -105,6 +106,9 @@ func (p *postbox) serve(c net.Conn) {
 			p.mu.Unlock()
 			say("250 taken")
 		case "QUIT":
+			if p.taken != nil {
+				p.taken()
+			}
 			say("221 bye")
 			return
 		default:
@@ -223,16 +227,57 @@ func TestMailToSome(t *testing.T) {
 
 	box.mu.Lock()
 	delete(box.refuse, "cid@example.com")
+	box.lines = nil
 	box.mu.Unlock()
 	w.move(10 * time.Second)
 	w.run()
 	equal("the second one", []string{"ann@example.com, bob@example.com", "cid@example.com"}, box.recipients())
+	box.mu.Lock()
+	asked := strings.Join(slices.DeleteFunc(box.lines, func(line string) bool { return !strings.HasPrefix(line, "RCPT") }), " ")
+	box.mu.Unlock()
+	equal("which asks for nobody else", []string{"RCPT TO:<cid@example.com>"}, []string{asked})
 	equal("it is sent, and names who has not got it",
 		[]string{"firing sent 2 the mail server said 550 no such mailbox (dan@example.com)" + barred}, w.notices(a.ID))
 
 	_, notices, err := w.r.Test(t.Context(), w.project.ID, a.ID)
 	if err != nil || len(notices) != 1 || notices[0].State != alert.Sent || !strings.Contains(notices[0].Error, "eve@example.org may get no e-mail") {
 		t.Errorf("a test: %+v, %v", notices, err)
+	}
+}
+
+// TestMailAsTheRunnerStops has a runner that stops while a mail is on its way to two people, one of whom the server takes no mail for now. The other
+// has received it, and gets it once.
+func TestMailAsTheRunnerStops(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	box := &postbox{refuse: map[string]string{"cid@example.com": "451 later"}, taken: stop}
+	box.start(t)
+	server := Mail{Address: box.addr, From: "a@b.c", TLS: NoTLS}
+	w.r = w.runner(Options{Mail: server})
+	a := w.alert(func(a *alert.Alert) {
+		a.To = []alert.Channel{{ID: "mail", Type: alert.Email, Mail: []string{"ann@example.com", "cid@example.com"}}}
+	})
+	w.put(time.Minute, 500)
+	w.all(w.r.claimAlerts)
+	tasks, err := w.r.claimNotices(ctx, 10)
+	if err != nil || len(tasks) != 1 {
+		t.Fatalf("%d notices, %v", len(tasks), err)
+	}
+	if err := tasks[0](ctx); err != nil || ctx.Err() == nil {
+		t.Fatal(err, ctx.Err())
+	}
+	box.mu.Lock()
+	clear(box.refuse)
+	box.mu.Unlock()
+	w.r = w.runner(Options{Mail: server})
+	w.move(10 * time.Second)
+	w.run()
+	if got := box.recipients(); !slices.Equal(got, []string{"ann@example.com", "cid@example.com"}) {
+		t.Errorf("mails to %q", got)
+	}
+	if got := w.notices(a.ID); !slices.Equal(got, []string{"firing sent 2"}) {
+		t.Errorf("notices %q", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *Runner) count(c *alert.NoticeClaim, n int) {
 func (r *Runner) send(ctx context.Context, c *alert.NoticeClaim) error {
 	outcome := r.deliver(ctx, c.Project, &c.Notice, nil)
 	now := r.options.Now().UnixMilli()
-	if ctx.Err() != nil && outcome.Error != "" { // the runner stops: whoever comes next sends it
+	if ctx.Err() != nil && outcome.Error != "" && outcome.Status == 0 { // the runner stops before there is an answer: whoever comes next sends it
 		c.Notice.Due = now
 	} else {
 		c.Notice.Tried(outcome, now)
