@@ -117,10 +117,21 @@ func (s *Store) readBackfill(
 // progress counts the evaluations that a backfill has asked for by their state. It is never stored: workers would have to write
 // the backfill's row with each result, and wait for one another there.
 func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
+	err = countAsked(ctx, c, project, id, "", &p)
+	return p, err
+}
+
+// unended is progress without what has a result. A step goes by it: what that costs does not grow with all that the backfill has done.
+func (s *Store) unended(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
+	err = countAsked(ctx, c, project, id, " AND state < 2", &p)
+	return p, err
+}
+
+func countAsked(ctx context.Context, c sqldb.Conn, project int64, id, cond string, p *evaluation.Progress) error {
 	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
-	err = sqldb.Each(ctx, c, `SELECT state, count(*)
+	return sqldb.Each(ctx, c, `SELECT state, count(*)
 		FROM evaluation
-		WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> ''
+		WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> ''`+cond+`
 		GROUP BY state`, []any{project, id},
 		func(scan func(...any) error) error {
 			var state, n int
@@ -130,7 +141,6 @@ func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id st
 			}
 			return err
 		})
-	return p, err
 }
 
 // writeBackfill stores a backfill that the transaction holds, as the next version of d.
@@ -306,7 +316,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	if err != nil {
 		return false, err
 	}
-	p, err := s.progress(ctx, s.db, project, id)
+	p, err := s.unended(ctx, s.db, project, id)
 	if err == nil && p.Paused > 0 { // whoever resumed it has not come to the end, and may never
 		return true, s.followBackfill(ctx, project, id)
 	}
