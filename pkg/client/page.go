@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,38 +41,39 @@ func total(h http.Header) int {
 // first error, which comes with a zero item.
 //
 // Where items are deleted meanwhile, by the caller or by others, those behind them move to the pages before. The list is shorter then, and
-// the walk goes back as far as they can have moved. id tells which items have come already; where nothing is ever deleted it is nil.
+// the walk looks as far back as they can have moved, and goes on. id tells which items have come already; where nothing is ever deleted it is nil.
 func all[T any](start Page, id func(*T) string, read func(Page) (*List[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		p := Page{Limit: start.Limit, Page: max(1, start.Page)}
-		first, before := p.Page, -1 // before: items on all pages, as the last page told
+		first, before := p.Page, -1 // before: items on all pages, as the last page told that the walk came to
 		came := map[string]bool{}
 		for ; ; p.Page++ {
 			list, err := read(p)
+			items := []T(nil)
+			if err == nil {
+				items = list.Items
+				if gone := before - list.Total; id != nil && list.Total >= 0 && gone > 0 {
+					items, err = moved(p, first, gone, list, read)
+				}
+			}
 			if err != nil {
 				var zero T
 				yield(zero, err)
 				return
 			}
-			gone := before - list.Total
 			before = list.Total
-			if id != nil && list.Total >= 0 && gone > 0 {
-				back := (gone + p.Limit - 1) / p.Limit
-				p.Page = max(first, p.Page-back) - 1 // the loop goes on with the next one
-				continue
-			}
 			if p.Limit == 0 {
 				p.Limit = len(list.Items) // what the server's default is, if there is a next page
 			}
-			for i := range list.Items {
+			for i := range items {
 				if id != nil {
-					key := id(&list.Items[i])
+					key := id(&items[i])
 					if came[key] {
 						continue
 					}
 					came[key] = true
 				}
-				if !yield(list.Items[i], nil) {
+				if !yield(items[i], nil) {
 					return
 				}
 			}
@@ -81,6 +83,24 @@ func all[T any](start Page, id func(*T) string, read func(Page) (*List[T], error
 			}
 		}
 	}
+}
+
+// moved returns the items of a page behind those of as many pages before it as can have items that were on it when so many items
+// more were there. The nearest page is read first: what moves meanwhile moves to a page that is read after it.
+func moved[T any](p Page, first, gone int, list *List[T], read func(Page) (*List[T], error)) ([]T, error) {
+	pages := [][]T{list.Items}
+	for at := p.Page - 1; at >= first; at-- {
+		before, err := read(Page{Limit: p.Limit, Page: at})
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, before.Items)
+		if (p.Page-at)*p.Limit >= gone+max(0, list.Total-before.Total) {
+			break
+		}
+	}
+	slices.Reverse(pages)
+	return slices.Concat(pages...), nil
 }
 
 // follow walks over the pages that cursors lead through, from the one of start on. read returns what is on the page of a cursor, and the next

@@ -3,8 +3,11 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -222,4 +225,42 @@ func TestWalkByPageDeletes(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestWalkByPageWhileOthersDelete walks a list of which somebody deletes one with each page that is read: it goes on all the same.
+func TestWalkByPageWhileOthersDelete(t *testing.T) {
+	t.Parallel()
+	const all, size = 100, 10
+	left := make([]string, all)
+	for i := range left {
+		left[i] = fmt.Sprintf("%03d", i)
+	}
+	reads := 0
+	server := roundTrip(func(r *http.Request) (*http.Response, error) {
+		reads++
+		q := r.URL.Query()
+		limit, page := must(strconv.Atoi(q.Get("limit")))(t), must(strconv.Atoi(q.Get("page")))(t)
+		var items []string
+		for _, id := range left[min(len(left), (page-1)*limit):min(len(left), page*limit)] {
+			items = append(items, `{"id":"`+id+`"}`)
+		}
+		header := http.Header{"X-Total-Count": {strconv.Itoa(len(left))}}
+		left = left[min(len(left), 1):]
+		return &http.Response{StatusCode: http.StatusOK, Header: header, Request: r,
+			Body: io.NopCloser(strings.NewReader(`{"datasets":[` + strings.Join(items, ",") + `]}`))}, nil
+	})
+	c := must(client.New("http://server.test", "key", client.WithHTTPClient(&http.Client{Transport: server})))(t)
+	came := map[string]int{}
+	for d, err := range c.Datasets.All(t.Context(), client.DatasetQuery{Page: client.Page{Limit: size}}) {
+		check(t, err)
+		came[d.ID]++
+	}
+	for _, id := range left {
+		if came[id] != 1 {
+			t.Errorf("%s is there, and came %d times", id, came[id])
+		}
+	}
+	if reads > 3*all/size {
+		t.Errorf("%d pages were read, and there were %d", reads, all/size)
+	}
 }

@@ -124,6 +124,46 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
+// TestDeletions lists things page by page while somebody deletes some that were shown: those behind them move to pages before, and are shown, too.
+func TestDeletions(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, gone := range []int{1, 30, 700} {
+		ids := make([]string, 5000)
+		for i := range ids {
+			ids[i] = fmt.Sprintf(`{"id":"%d"}`, i)
+		}
+		left := ids
+		reads := 0
+		stdout, stderr, err := execute(t, func(w http.ResponseWriter, r *http.Request) {
+			reads++
+			q := r.URL.Query()
+			limit, _ := strconv.Atoi(q.Get("limit"))
+			page, _ := strconv.Atoi(q.Get("page"))
+			w.Header().Set("X-Total-Count", strconv.Itoa(len(left)))
+			part := left[min(len(left), (page-1)*limit):min(len(left), page*limit)]
+			_, _ = fmt.Fprintf(w, `{"tools":[%s]}`, strings.Join(part, ","))
+			if reads < 7 {
+				left = left[min(len(left), gone):]
+			}
+		}, "", "tools", "list", "--limit", "0", "--output", "jsonl")
+		if err != nil || stderr != "" {
+			t.Fatal(err, stderr)
+		}
+		times := map[string]int{}
+		for line := range strings.Lines(stdout) {
+			times[strings.TrimSpace(line)]++
+		}
+		for _, id := range left {
+			if times[id] != 1 {
+				t.Fatalf("%d gone with each page: %s is there, and was shown %d times", gone, id, times[id])
+			}
+		}
+		if reads > 15 {
+			t.Errorf("%d pages were read", reads)
+		}
+	}
+}
+
 // TestListBreaksOff checks that what a list had shown stays visible as a part.
 func TestListBreaksOff(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())

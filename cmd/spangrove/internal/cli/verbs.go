@@ -2,9 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"net/http"
 	"net/url"
@@ -194,9 +196,15 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 	}
 	out := a.items(l.columns)
 	total := 0
-	before := map[string]bool{} // ids on the page before: what comes meanwhile moves the last of them to the next page
+	again := l.id != "" // what comes meanwhile moves items of such a list to the next page
+	shown, seed := map[uint64]bool{}, maphash.MakeSeed()
 	for page := p.page; ; page++ {
 		items, all, err := a.page(ctx, l, size, page)
+		last := len(items) < size
+		if gone := total - all; err == nil && page > p.page && all > 0 && gone > 0 {
+			again = true
+			items, err = a.moved(ctx, l, size, p.page, page, gone, all, items)
+		}
 		if err != nil && out.n > 0 {
 			if a.format == formatTable { // a list in another format stays open, so that nobody takes it for whole
 				_ = out.end() // the error that matters is the first one
@@ -207,23 +215,20 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 			return err
 		}
 		total = all
-		these := make(map[string]bool, len(items))
 		for _, item := range items {
 			if p.limit > 0 && out.n == p.limit {
 				break
 			}
-			if l.id != "" {
-				id := textOf(item, l.id)
-				if these[id] = true; before[id] {
-					continue
-				}
+			key := maphash.String(seed, cmp.Or(textOf(item, cmp.Or(l.id, "id")), string(item)))
+			if again && shown[key] {
+				continue
 			}
+			shown[key] = true
 			if err := out.add(item); err != nil {
 				return err
 			}
 		}
-		before = these
-		if len(items) < size || p.limit > 0 && out.n >= p.limit {
+		if last || p.limit > 0 && out.n >= p.limit {
 			break
 		}
 	}
@@ -237,6 +242,25 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 		a.remark("%d to %d of %d %s; --limit 0 shows all", first+1, first+out.n, total, l.plural)
 	}
 	return nil
+}
+
+// moved returns the items of a page behind those of as many pages before it as can have items that were on it when so many more were there, since
+// some were deleted; all is how many there were when it was read. The nearest page is read first: what moves meanwhile moves to one that is read
+// after it.
+func (a *app) moved(ctx context.Context, l listing, size, first, page, gone, all int, items []json.RawMessage) ([]json.RawMessage, error) {
+	pages := [][]json.RawMessage{items}
+	for at := page - 1; at >= first; at-- {
+		before, now, err := a.page(ctx, l, size, at)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, before)
+		if (page-at)*size >= gone+max(0, all-now) {
+			break
+		}
+	}
+	slices.Reverse(pages)
+	return slices.Concat(pages...), nil
 }
 
 // page asks for one page. all is how many items all pages have, 0 if the answer does not tell.
