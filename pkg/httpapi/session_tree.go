@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -113,15 +114,20 @@ func (c *call) treePart() (part wire.TreePart, since string, err error) {
 	return part, params.Since, nil
 }
 
-// Bounds of what is remembered of trees that were read: of at most 32 sessions, each of at most 20,000 rows of 24 bytes.
-const rememberedTrees = 32
+// Bounds of what is remembered of trees that were read: of at most 32 sessions, and of all their versions together at most 400,000 rows, which
+// take some 40 bytes each in a map.
+const (
+	rememberedTrees = 32
+	rememberedRows  = 400_000
+)
 
 // trees remembers what it has answered of sessions, so that a page that shows a growing session is sent only what has changed.
 // It is safe for concurrent use.
 type trees struct {
 	seed maphash.Seed
-	mu   sync.Mutex
+	mu   sync.Mutex // guards what is below
 	last *lru.Cache[treeKey, *treeVersions]
+	rows int // of all versions
 }
 
 type treeKey struct {
@@ -142,8 +148,13 @@ type treeVersion struct {
 const maxTreeVersions = 3
 
 func newTrees() *trees {
-	last, _ := lru.New[treeKey, *treeVersions](rememberedTrees) // the size is valid
-	return &trees{seed: maphash.MakeSeed(), last: last}
+	t := &trees{seed: maphash.MakeSeed()}
+	t.last, _ = lru.NewWithEvict(rememberedTrees, func(_ treeKey, v *treeVersions) { // the size is valid
+		for _, old := range v.list {
+			t.rows -= len(old.rows)
+		}
+	})
+	return t
 }
 
 // treeAnswer is what there is to answer: rows, of a session of total events.
@@ -221,10 +232,15 @@ func (t *trees) exchange(key treeKey, now treeVersion, complete bool, since stri
 	}
 	if complete && !newest {
 		if len(v.list) == maxTreeVersions {
-			v.list = v.list[1:]
+			t.rows -= len(v.list[0].rows)
+			v.list = slices.Delete(v.list, 0, 1)
 		}
 		v.list = append(v.list, now)
+		t.rows += len(now.rows)
 		t.last.Add(key, v)
+		for t.rows > rememberedRows && t.last.Len() > 1 {
+			t.last.RemoveOldest()
+		}
 	}
 	return before, known && complete
 }
