@@ -30,6 +30,8 @@ type request struct {
 	anyTemperature        bool            // the model's own, not 0
 	maxTokens             int
 	olderLimit            bool // openai: the bound is max_tokens, not max_completion_tokens
+	// vain reports whether there is no point in asking any more, since what the question is about is deleted; nil: there always is.
+	vain func(context.Context) bool
 
 	// chat is what a person asks, in place of system, prompt and schema; the answer goes to tell as it comes.
 	chat    *playground.Request
@@ -204,6 +206,9 @@ func (p *endpoint) once(ctx context.Context, q request, a asker, end time.Time) 
 		return r, 0, false, err
 	}
 	defer p.slots.Give(a.project)
+	if q.vain != nil && q.vain(ctx) {
+		return r, 0, false, &failure{evaluation.Unfit, false, "The event is deleted. Nobody was asked about it."}
+	}
 	// The most that the call is taken to cost: a token for every 3 bytes of the prompt, some more for what the API adds,
 	// and an answer up to its bound.
 	could := price.Usage{Prompt: tokensOf(q.bytes()) + 100, Completion: int64(q.maxTokens)}

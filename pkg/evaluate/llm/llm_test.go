@@ -309,6 +309,57 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
+// TestDeletedBeforeItsTurn deletes an event, and the session of another, that wait for a place at the provider: it is told nothing of them.
+func TestDeletedBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan struct{}, 9), make(chan struct{})
+	api := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-answer
+		says(good)(w, r)
+	})
+	e := newTest(t, Provider{BaseURL: api.URL, Concurrency: 1}, nil)
+	var list []event.Incoming
+	task := func(i int) evaluate.Task {
+		ev := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "t", Outputs: fmt.Appendf(nil, `{"answer":"secret %d"}`, i)}}
+		ev.Complete(time.Now())
+		if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Incoming{ev}}); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, ev)
+		return evaluate.Task{Project: e.project, Metric: definition(nil), ID: "m1", Version: 1,
+			Events: []json.RawMessage{fmt.Appendf(nil, `{"event_id":%q,"session_id":%q,"outputs":%s}`, ev.ID, ev.SessionID, ev.Outputs)}}
+	}
+	batch, other := task(0), task(2)
+	batch.Events = append(batch.Events, task(1).Events...) // the second one waits in its batch, and the other for the place
+	results := make(chan []evaluation.Result, 2)
+	run := func(task evaluate.Task) {
+		r, err := e.Evaluate(context.WithoutCancel(t.Context()), task)
+		if err != nil {
+			t.Error(err)
+		}
+		results <- r
+	}
+	go run(batch)
+	<-asked
+	go run(other)
+	err := errors.Join(recordsOfTests.DeleteSession(t.Context(), e.project, list[1].SessionID), recordsOfTests.DeleteEvent(t.Context(), e.project, list[2].ID))
+	close(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, r := range <-results {
+			if !r.Success && (r.Temporary || r.Cost != 0 || !strings.HasPrefix(r.Explanation, "The event is deleted.")) {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if n := api.asked(); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
 // TestRecord reads what a judge did as events.
 func TestRecord(t *testing.T) {
 	t.Parallel()

@@ -89,19 +89,24 @@ func (j *judgement) signature(secret []byte, answer string) string {
 }
 
 // locate finds out whether the event that is judged is stored: what is recorded of it goes when it is
-// deleted. One that a definition is only tried on may be stored nowhere.
+// deleted. One that a definition is only tried on may be stored nowhere; that of a metric was, and nobody is asked about it once it is deleted.
 func (e *Engine) locate(ctx context.Context, j *judgement) {
 	text, _ := rawjson.Text(rawjson.Get(j.event, "event_id"))
 	id, err := uuid.Parse(text)
 	if err != nil || e.deps.Recorder == nil {
 		return
 	}
-	if j.metricID == "" {
-		if _, err := e.deps.Recorder.Event(ctx, j.project, id); fault.IsNotFound(err) {
-			return
-		}
+	deleted := func(ctx context.Context) bool {
+		_, err := e.deps.Recorder.Event(ctx, j.project, id)
+		return fault.IsNotFound(err)
+	}
+	if j.metricID == "" && deleted(ctx) {
+		return
 	}
 	j.about = id
+	if j.metricID != "" {
+		j.request.vain = deleted
+	}
 }
 
 // known looks for the recorded answer to the same question. One whose signature is not the server's,
