@@ -20,6 +20,7 @@ import (
 var queueTests = []test{
 	{"Queue/created, listed, changed, deleted", queueLife},
 	{"Queue/events are added and removed by hand", queueByHand},
+	{"Queue/room for as many items as may wait", queueRoom},
 	{"Queue/claims are one a slot and run out", queueClaims},
 	{"Queue/released and skipped", queueRelease},
 	{"Queue/annotations become scores of the event", queueAnnotations},
@@ -267,6 +268,47 @@ func queueByHand(e *env) {
 	e.equal("a session by the id that it had before it moved", "c=waiting s=waiting a=waiting key=waiting", e.inQueue(q, "a", "c", "s", "key"))
 	e.ok(change(nil, ids("t")))
 	e.equal("removed by it", "c=waiting s=waiting a=waiting", e.inQueue(q, "a", "c", "s", "key"))
+}
+
+// queueRoom has a queue in which as many items wait as may: one more is refused, unless another one leaves in the same request.
+func queueRoom(e *env) {
+	const part = 500
+	e.putEach(step("s", "a", 1), step("s", "b", 2), step("s", "c", 3), step("s", "d", 4))
+	q := e.createQueue(queue.Update{Annotators: pointer(1)}, "a", "b").ID
+	e.annotate(q, "b", "ann", `{"m":1}`)
+	change := func(add, remove []uuid.UUID) error {
+		_, err := e.s.UpdateQueue(e.ctx, e.project, q, queue.Update{}, add, remove)
+		return err
+	}
+	for from := 1; from < queue.MaxWaiting; from += part {
+		var list []event.Incoming
+		var others []uuid.UUID
+		for i := from; i < min(from+part, queue.MaxWaiting); i++ {
+			name := fmt.Sprint("other", i)
+			list, others = append(list, step(fmt.Sprint("s", from), name, 5)), append(others, id(name))
+		}
+		e.put(list...)
+		e.ok(change(others, nil))
+	}
+	waiting := func(what string, want int) {
+		e.Helper()
+		e.equal(what, want, e.place.Count(e.T, `SELECT count(*) FROM queue_item WHERE state = 'waiting'`))
+	}
+	waiting("all that may", queue.MaxWaiting)
+	e.equal("one more", fault.Conflict, fault.Of(change(ids("c"), nil)))
+	e.equal("in the place of one that does not wait", fault.Conflict, fault.Of(change(ids("c"), ids("b"))))
+	e.equal("one that was done, anew", fault.Conflict, fault.Of(change(ids("b"), ids("b"))))
+	e.equal("two in the place of one", fault.Conflict, fault.Of(change(ids("c", "d"), ids("a"))))
+	e.ok(change(ids("a", "b"), nil)) // which are there
+	e.ok(change(ids("a"), ids("a", "a")))
+	e.ok(change(ids("c"), ids("a")))
+	waiting("one in the place of another", queue.MaxWaiting)
+	e.ok(change(nil, ids("c")))
+	e.ok(change(ids("b"), ids("b")))
+	waiting("and one that was done, anew", queue.MaxWaiting)
+	e.place.Exec(e.T, `UPDATE queue_item SET state = 'waiting' WHERE state = 'removed'`) // as when filters let in a whole slice
+	e.ok(change(ids("d"), ids("a")))
+	waiting("one in the place of another beyond that", queue.MaxWaiting+2)
 }
 
 func queueClaims(e *env) {

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -104,7 +105,11 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 		if err != nil {
 			return err
 		}
-		if err := roomInQueue(ctx, tx, projectID, id, there); err != nil {
+		leave, err := s.withMoved(ctx, tx, projectID, remove)
+		if err != nil {
+			return err
+		}
+		if err := roomInQueue(ctx, tx, projectID, id, there, leave); err != nil {
 			return err
 		}
 		d.Doc = q.Doc()
@@ -118,10 +123,6 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 			}
 		}
 		// Removed before others are added: an event in both lists is in the queue afterwards, without what was said of it before.
-		leave, err := s.withMoved(ctx, tx, projectID, remove)
-		if err != nil {
-			return err
-		}
 		if err := leaveQueue(ctx, tx, projectID, id, leave); err != nil {
 			return err
 		}
@@ -168,9 +169,9 @@ func sweepQueue(ctx context.Context, tx *events.Commit, project int64, id string
 // ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
 const ofQueue = `project_id = $1 AND queue_id = $2`
 
-// roomInQueue returns fault.Conflict if too many items would wait with these events. Those that are in the queue in any state but
-// removed are not added, and need no room.
-func roomInQueue(ctx context.Context, tx *events.Commit, project int64, id string, add []uuid.UUID) error {
+// roomInQueue returns fault.Conflict if more items would wait once some events have left and others are in, and too many. Those that are in the
+// queue in any state but removed, and stay, are not added, and need no room.
+func roomInQueue(ctx context.Context, tx *events.Commit, project int64, id string, add, leave []uuid.UUID) error {
 	if len(add) == 0 {
 		return nil
 	}
@@ -178,17 +179,37 @@ func roomInQueue(ctx context.Context, tx *events.Commit, project int64, id strin
 	if err != nil {
 		return err
 	}
-	cond, args := tx.AnyID("event_id", 3, add)
-	var known int
-	if _, err := sqldb.One(ctx, tx, `SELECT count(*)
-		FROM queue_item
-		WHERE `+ofQueue+` AND state <> 'removed' AND `+cond, append([]any{project, id}, args...), &known); err != nil {
+	leaves := make(map[uuid.UUID]bool, len(leave))
+	for _, event := range leave {
+		leaves[event] = true
+	}
+	freed, err := countItems(ctx, tx, project, id, "state = 'waiting'", slices.Collect(maps.Keys(leaves)))
+	if err != nil {
 		return err
 	}
-	if waiting+len(add)-known > queue.MaxWaiting {
+	known, err := countItems(ctx, tx, project, id, "state <> 'removed'",
+		slices.DeleteFunc(slices.Clone(add), func(event uuid.UUID) bool { return leaves[event] }))
+	if err != nil {
+		return err
+	}
+	if more := len(add) - known - freed; more > 0 && waiting+more > queue.MaxWaiting {
 		return fault.New(fault.Conflict, "%d items of the queue are waiting, and at most %d may", waiting, queue.MaxWaiting)
 	}
 	return nil
+}
+
+// countItems counts the items of a queue that are of some events, each named once, and meet a condition.
+func countItems(ctx context.Context, tx *events.Commit, project int64, id, cond string, of []uuid.UUID) (n int, err error) {
+	for group := range slices.Chunk(of, sqldb.IDsPerQuery) {
+		some, args := tx.AnyID("event_id", 3, group)
+		var found int
+		if _, err := sqldb.One(ctx, tx, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND `+cond+` AND `+some,
+			append([]any{project, id}, args...), &found); err != nil {
+			return 0, err
+		}
+		n += found
+	}
+	return n, nil
 }
 
 func waitingIn(ctx context.Context, c sqldb.Conn, project int64, id string) (n int, err error) {
