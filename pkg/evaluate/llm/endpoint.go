@@ -32,6 +32,8 @@ type request struct {
 	olderLimit            bool // openai: the bound is max_tokens, not max_completion_tokens
 	// vain reports whether there is no point in asking any more, since what the question is about is deleted; nil: there always is.
 	vain func(context.Context) bool
+	// asked is set once a call is made; nil: nobody wants to know.
+	asked *bool
 
 	// chat is what a person asks, in place of system, prompt and schema; the answer goes to tell as it comes.
 	chat    *playground.Request
@@ -225,6 +227,9 @@ func (p *endpoint) once(ctx context.Context, q request, a asker, end time.Time) 
 	}
 	counted := 0.0
 	defer func() { chargeProject(counted, made) }()
+	if q.asked != nil {
+		*q.asked = true
+	}
 	if r, err = p.call(ctx, q, end); err != nil && r.usage == (price.Usage{}) {
 		return r, 0, false, err
 	}

@@ -186,13 +186,15 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation
 	}
 	close(next)
 	workers.Wait()
-	if err := ctx.Err(); err != nil {
+	// Where the time of a batch of the queue ran out, what was answered counts all the same, and results say what became of the others. Whoever waits
+	// for a single answer is told that there is none.
+	if err := ctx.Err(); err != nil && (task.ID == "" || !errors.Is(err, context.DeadlineExceeded)) {
 		return nil, err
 	}
 	return results, nil
 }
 
-// one judges one event. What it gives says nothing once ctx has ended.
+// one judges one event.
 func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
 	event json.RawMessage) evaluation.Result {
 	d := task.Metric
@@ -232,7 +234,7 @@ func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgemen
 	// Whoever asks the same at the same time waits for the answer.
 	leave, err := e.asking.enter(ctx, j.key)
 	if err != nil {
-		return evaluation.Result{}
+		return unanswered(p, false)
 	}
 	defer leave()
 	if v, ok := e.known(ctx, j); ok {
@@ -240,8 +242,10 @@ func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgemen
 	}
 	e.locate(ctx, j)
 	if ctx.Err() != nil {
-		return evaluation.Result{}
+		return unanswered(p, false)
 	}
+	asked := false
+	j.request.asked = &asked
 	r, usd, priced, err := p.ask(ctx, j.request, who)
 	var f *failure
 	if err != nil {
@@ -254,7 +258,7 @@ func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgemen
 			}
 			return res
 		}
-		return evaluation.Result{} // ctx has ended
+		return unanswered(p, asked) // ctx has ended
 	}
 	j.reply, j.usd, j.priced, j.end = r, usd, priced, time.Now()
 	switch v, why := read(d, r.text); {
@@ -274,6 +278,17 @@ func (e *Engine) answer(ctx context.Context, p *endpoint, who asker, j *judgemen
 		return j.failure
 	}
 	return evaluation.Result{Success: true, Score: j.verdict.score, Explanation: j.verdict.explanation, Cost: usd}
+}
+
+// unanswered returns the result of a question to which there was no answer when the time for it was over; of one that was not asked, nobody has
+// looked at the event.
+func unanswered(p *endpoint, asked bool) evaluation.Result {
+	r := failed(Timeout, "The time for the task was over before the provider %s could be asked.", p.name)
+	if asked {
+		r = failed(Timeout, "The provider %s had not answered when the time for the task was over.", p.name)
+	}
+	r.Temporary, r.Skipped = true, !asked
+	return r
 }
 
 // Check implements the check of a definition without an event: that its prompt is a template.

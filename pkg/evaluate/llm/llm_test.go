@@ -360,6 +360,65 @@ func TestDeletedBeforeItsTurn(t *testing.T) {
 	}
 }
 
+// timed is a context whose time ends when it is told to.
+type timed struct {
+	context.Context
+	over chan struct{}
+}
+
+func (c timed) Done() <-chan struct{} { return c.over }
+
+func (c timed) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestTimeOfABatch has a batch whose time is over while the second of three events is judged: the first one has its score, and the third one was not
+// looked at. Whoever tries a definition is told that the time was over.
+func TestTimeOfABatch(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"m1", ""} {
+		ctx := timed{t.Context(), make(chan struct{})}
+		api := newFake(t, says(good), func(_ http.ResponseWriter, r *http.Request) {
+			close(ctx.over)
+			<-r.Context().Done()
+		})
+		e := newTest(t, Provider{BaseURL: api.URL, Concurrency: 1}, nil)
+		task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: id, Version: 1}
+		for i := range 3 {
+			ev := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "t", Outputs: fmt.Appendf(nil, `{"answer":"%d"}`, i)}}
+			ev.Complete(time.Now())
+			if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Incoming{ev}}); err != nil {
+				t.Fatal(err)
+			}
+			task.Events = append(task.Events, fmt.Appendf(nil, `{"event_id":%q,"session_id":%q,"outputs":%s}`, ev.ID, ev.SessionID, ev.Outputs))
+		}
+		results, err := e.Evaluate(ctx, task)
+		if id == "" {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a trial: %+v, %v", results, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := results[0]; !r.Success || string(r.Score) != "0.8" || r.Cost == 0 {
+			t.Errorf("answered in time: %+v", r)
+		}
+		if r := results[1]; r.Success || !r.Temporary || r.Skipped || r.Failure != Timeout {
+			t.Errorf("asked, and not answered in time: %+v", r)
+		}
+		if r := results[2]; r.Success || !r.Temporary || !r.Skipped || api.asked() != 2 {
+			t.Errorf("not asked: %+v after %d calls", r, api.asked())
+		}
+	}
+}
+
 // TestRecord reads what a judge did as events.
 func TestRecord(t *testing.T) {
 	t.Parallel()
