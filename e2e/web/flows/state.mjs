@@ -670,4 +670,36 @@ test("a link that was used before asks for a key, and leads on who is signed in"
   await close();
 });
 
+test("where the browser has no room to keep what is typed, the work goes on", async () => {
+  const items = [(await stored()).event, (await stored()).event];
+  await send("POST", "/v1/metrics", { name: `kind ${tag}`, type: "HUMAN", criteria: "", return_type: "boolean" });
+  const { queue } = await send("POST", "/v1/queues", { name: `full ${tag}`, event_ids: items, annotators_per_item: 1, metrics: [`kind ${tag}`] });
+  const { page, context, check, go, close } = await open();
+  await context.addInitScript(() => localStorage.setItem("spangrove.person", "Ann"));
+  await go(`queues/${queue.id}`, ".scoring");
+  await page.evaluate(() => {
+    for (let size = 1 << 22; size >= 1; size >>= 1) try { for (;;) sessionStorage.setItem(`filler ${sessionStorage.length}`, "x".repeat(size)); } catch { /* a smaller one, then */ }
+  });
+  await page.keyboard.press("c");
+  await page.keyboard.type("kind enough");
+  await page.waitForSelector(".panel .warn >> text=no room to keep this");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("1");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction((id) => location.hash.includes(id), items[1]);
+  await page.waitForFunction(() => !document.querySelector(".work .progress"));
+  await page.keyboard.press("u");
+  await page.waitForFunction((id) => location.hash.includes(id), items[0]);
+  await soon.equal(() => page.inputValue("#queue-comment"), "kind enough");
+
+  const metric = (await send("POST", "/v1/metrics", { name: `full ${tag}`, type: "EXPRESSION", criteria: "duration < 50", return_type: "boolean" })).metric_id;
+  await go(`metrics/${metric}`, ".metric-code");
+  await page.fill(".metric-code", "duration < 60");
+  await page.waitForSelector(".metric-save >> text=no room to keep this");
+  await page.click("button:text-is('Discard')");
+  await page.waitForSelector(".metric-save >> text=As deployed");
+  await check("no room");
+  await close();
+});
+
 await run();

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Alert, ListChartsAnswer, UpdateAlertAnswer } from "../../api/types.gen.ts";
-import { readKept } from "../../app/kept.ts";
+import { keep, readKept, unkept } from "../../app/kept.ts";
 import { me } from "../../app/session.ts";
 import { figureText, measuredBy, seriesOf, unitOf } from "../../model/alerts.ts";
 import { aggregations, textOf } from "../../model/charts.ts";
@@ -56,13 +56,9 @@ function readDraft(key: string): Draft | null {
 
 /** Keeps edits; null: there are none any more. */
 function keepDraft(key: string, d: Draft | null): void {
-  if (!d) {
-    drafts.delete(key);
-    sessionStorage.removeItem(key);
-    return;
-  }
-  drafts.set(key, d);
-  sessionStorage.setItem(key, JSON.stringify({ ...d, channels: d.channels.map((c) => ({ ...c, url: "", secret: "" })) }));
+  if (d) drafts.set(key, d);
+  else drafts.delete(key);
+  keep(key, d && { ...d, channels: d.channels.map((c) => ({ ...c, url: "", secret: "" })) });
 }
 
 /** What the form shows before anything is typed. */
@@ -131,6 +127,7 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
   return (
     <FormDialog title={of ? "Change the alert" : "New alert"} action="Save" missing={missingOf(v, problem !== null)} onSubmit={save} onClose={onClose}>
       {kept && unsaved && <div class="alert-ask"><span class="grow">These edits were kept in this tab; they are not saved.</span><button type="button" class="button" onClick={() => change(base)}>Discard them</button></div>}
+      {unkept(key) && <p class="warn">{unkept(key)}</p>}
       <label>Name<input class="input" required maxLength={200} value={v.name} placeholder="slow answers" onInput={(e) => set({ name: e.currentTarget.value })} /></label>
       <label>What is measured
         <select class="input" value={v.chart} onChange={(e) => set({ chart: e.currentTarget.value })}>

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { Configuration, ConfigurationInput, CreateConfigurationAnswer, Environment, GetConfigurationAnswer, ListConfigurationVersionsAnswer } from "../../api/types.gen.ts";
-import { readKept } from "../../app/kept.ts";
+import { keep as keepInTab, readKept, unkept } from "../../app/kept.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
@@ -85,8 +85,7 @@ function One({ id }: { id: string }) {
   const changes = allows("full");
   const keep = (d: Kept | null) => {
     setDraft(d);
-    if (d) sessionStorage.setItem(keptUnder(id), JSON.stringify(d));
-    else sessionStorage.removeItem(keptUnder(id));
+    keepInTab(keptUnder(id), d);
   };
   const put = (body: ConfigurationInput) => run(async () => {
     await call(path(id), { method: "PUT", body: { name: c!.name, ...body } });
@@ -139,7 +138,7 @@ function One({ id }: { id: string }) {
               <p class="secondary">{names.length > 0 ? `${format.plural(names.length, "variable")}: ${names.join(", ")}` : "No variables: {{name}} makes one."}</p>
               <Prompt messages={v.messages} onChange={(messages) => set({ messages })} disabled={!changes} />
               {v.tools && <details><summary>{format.plural((JSON.parse(v.tools) as unknown[]).length, "tool")}</summary><pre class="code" tabIndex={0}>{v.tools}</pre></details>}
-              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => keep(null)}>Undo</button>}{draft && draft.version !== c.version && <span class="bad">{`These edits began at version ${draft.version}.`}</span>}{draft && follow.length > 0 && <span class="secondary">{`Programs of ${follow.join(" and ")} get it at once.`}</span>}</div>}
+              {changes && <div class="inline"><button type="button" class="button primary" disabled={!draft || busy} onClick={() => void save()}>{`Save as version ${c.version + 1}`}</button>{draft && <button type="button" class="button" onClick={() => keep(null)}>Undo</button>}{unkept(keptUnder(id)) && <span class="warn">{unkept(keptUnder(id))}</span>}{draft && draft.version !== c.version && <span class="bad">{`These edits began at version ${draft.version}.`}</span>}{draft && follow.length > 0 && <span class="secondary">{`Programs of ${follow.join(" and ")} get it at once.`}</span>}</div>}
             </>
           )}
         </section>

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import type { CreateMetricAnswer, CreateMetricVersionAnswer, ListMetricsAnswer, Metric } from "../../api/types.gen.ts";
-import { readKept } from "../../app/kept.ts";
+import { keep, readKept, unkept } from "../../app/kept.ts";
 import { addCommands } from "../../app/keymap.ts";
 import { useLeaving } from "../../app/leaving.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
@@ -47,8 +47,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
   const change = (d: Definition) => {
     setDraft(d);
     setDone(null);
-    if (same(d, base)) sessionStorage.removeItem(draftKey(id));
-    else sessionStorage.setItem(draftKey(id), JSON.stringify(d));
+    keep(draftKey(id), same(d, base) ? null : d);
   };
   useEffect(() => { // somebody deployed another version, here or elsewhere
     if (!metric || metric.version === version) return;
@@ -61,7 +60,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
     setBase(d);
     setDraft(d);
     setMessage("");
-    sessionStorage.removeItem(draftKey(id));
+    keep(draftKey(id), null);
   };
   const save = (deploy: boolean) => act(async () => {
     setDone(null);
@@ -111,7 +110,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
         <div class="metric-tools metric-ask" role="alertdialog" aria-label="Unsaved edits">
           The edits are not saved.
           <button type="button" class="button primary" ref={(b) => b?.focus()} onClick={leaving.stay}>Stay</button>
-          <Button label="Leave, and keep them in this tab" on={leaving.leave} />
+          <Button label={unkept(draftKey(id)) ? "Leave, and lose them" : "Leave, and keep them in this tab"} on={leaving.leave} />
           <Button label="Discard them" kind="danger" on={() => { change(base); leaving.leave(); }} />
         </div>
       )}
@@ -122,7 +121,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
           <div class="metric-edit"><Editor draft={draft} onChange={change} readOnly={!may} /><Test draft={draft} /></div>
           {may ? (
             <form class="foot metric-save" onSubmit={(e) => { e.preventDefault(); void save(true); }}>
-              <span class="grow" role="status">{problem || (done ? <><span class="good">{done[0]}</span> <span class="warn">{done.slice(1).join(" ")}</span></> : unsaved ? "Edits are kept in this tab until they are saved." : version && `As deployed, ${version}.`)}</span>
+              <span class="grow" role="status">{problem || (done ? <><span class="good">{done[0]}</span> <span class="warn">{done.slice(1).join(" ")}</span></> : unsaved ? unkept(draftKey(id)) || "Edits are kept in this tab until they are saved." : version && `As deployed, ${version}.`)}</span>
               {metric && unsaved && <Text label="" aria-label="What is new in this version" value={message} maxLength={200} placeholder="What is new?" on={setMessage} />}
               {unsaved && <Button label="Discard" on={() => change(base)} />}
               {metric && <Button label="Keep as a draft" off={!unsaved || busy} on={() => save(false)} />}

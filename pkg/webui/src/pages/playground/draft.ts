@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { isAbort } from "../../api/client.ts";
 import { stream } from "../../api/stream.ts";
-import { readKept } from "../../app/kept.ts";
+import { keep, readKept } from "../../app/kept.ts";
 import { me } from "../../app/session.ts";
 import { messageOf } from "../../model/format.ts";
 import { addPiece, emptyVariant, lackOf, requestOf, type Answer, type Variant } from "../../model/playground.ts";
@@ -18,12 +18,11 @@ export interface Draft {
   values: Record<string, string>;
 }
 
-const kept = () => `spangrove.playground.${me.value?.project.id}`;
+export const kept = () => `spangrove.playground.${me.value?.project.id}`;
 const emptyDraft = (): Draft => ({ from: "", title: "", note: "", original: "", config: null, variants: [emptyVariant()], answers: [null], values: {} });
 
-/** The draft, and why it will be gone with the page. */
+/** The draft. */
 export const draft = signal(read());
-export const unkept = signal("");
 
 function read(): Draft {
   const old = readKept<Draft>(kept());
@@ -33,12 +32,7 @@ function read(): Draft {
 /** Changes the draft, and keeps it. */
 export function edit(change: Partial<Draft>): void {
   draft.value = { ...draft.value, ...change };
-  try {
-    sessionStorage.setItem(kept(), JSON.stringify(draft.value));
-    unkept.value = "";
-  } catch {
-    unkept.value = "The draft is too large for the browser to keep: it is gone when the page is loaded again.";
-  }
+  keep(kept(), draft.value);
 }
 
 /** Begins a draft anew. */

@@ -4,13 +4,14 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { call } from "../../api/client.ts";
 import { readEvent } from "../../api/cache.ts";
 import type { GetConfigurationAnswer } from "../../api/types.gen.ts";
+import { unkept } from "../../app/kept.ts";
 import { addCommands, keysOf } from "../../app/keymap.ts";
 import { href, route, setParams } from "../../app/router.ts";
 import { allows, me } from "../../app/session.ts";
 import { fromConfiguration, fromEvent, variablesOf } from "../../model/playground.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { draft, edit, restart, running, runAll, stopAll, unkept } from "./draft.ts";
+import { draft, edit, kept, restart, running, runAll, stopAll } from "./draft.ts";
 import { Experiments, FromDatapoint, OverDataset, SaveConfiguration } from "./dialogs.tsx";
 import { VariantColumn } from "./variant.tsx";
 
@@ -78,7 +79,7 @@ export function Page() {
         {filled.error && <Problem error={filled.error} retry={filled.reload} />}
         {!allows("full") && <p class="notice">{`To ask a model costs money, and needs a key of scope full; the one that this browser signed in with has the scope ${me.value?.scope}.`}</p>}
         {me.value?.providers?.length === 0 && <p class="notice">No model can be asked: this project has no provider. <a href={href(["settings", "providers"])}>Set one up</a></p>}
-        {[d.note, unkept.value].filter(Boolean).map((n) => <p key={n} class="notice">{n}</p>)}
+        {[d.note, unkept(kept())].filter(Boolean).map((n) => <p key={n} class="notice">{n}</p>)}
         <Experiments />
         {names.length > 0 && (
           <section class="variables" aria-label="Variables">

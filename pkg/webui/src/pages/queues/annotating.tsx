@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../../api/client.ts";
 import type { AnnotateQueueItemBody, ClaimQueueItemAnswer, Metric, Queue, ReleaseQueueItemBody } from "../../api/types.gen.ts";
-import { readKept } from "../../app/kept.ts";
+import { keep, readKept, unkept } from "../../app/kept.ts";
 import { person } from "../../app/person.ts";
 import { route, setParams } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
@@ -47,11 +47,11 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
 
   const remember = (list: Step[]) => {
     setSteps(list);
-    sessionStorage.setItem(memory, JSON.stringify(list.slice(-200)));
+    keep(memory, list.slice(-200));
   };
   const change = (next: Draft) => {
     setDraft(next);
-    if (item) sessionStorage.setItem(draftKey(item.event_id), JSON.stringify(next));
+    if (item) keep(draftKey(item.event_id), next);
   };
 
   /** Shows an item, or the next that waits, with what was said of it. */
@@ -132,7 +132,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
       const scores = Object.fromEntries(metrics.filter((m) => m.name in draft.scores).map((m) => [m.name, draft.scores[m.name]!])); // a draft may have others
       const body: AnnotateQueueItemBody = { annotator: who, scores, ...(draft.comment.trim() === "" ? {} : { comment: draft.comment }) };
       await call(`${base}/items/${item.event_id}/annotations`, { method: "POST", body });
-      sessionStorage.removeItem(draftKey(item.event_id));
+      keep(draftKey(item.event_id), null);
       remember([...steps.filter((s) => s.event !== item.event_id), { event: item.event_id, skipped: false, ...draft }]);
       await open(null);
     });
@@ -193,6 +193,7 @@ export function Annotating({ queue, metrics }: { queue: Queue; metrics: Metric[]
         <Rubric text={queue.description} />
         <Scoring metrics={metrics} scores={draft.scores} active={active} optional={queue.metrics.length === 0} onActive={setActive} onScore={score} />
         <CommentField label="Comment (c)" value={draft.comment} onInput={(comment) => change({ ...draft, comment })} onSave={save} />
+        {unkept(draftKey(item.event_id)) && <p class="warn">{unkept(draftKey(item.event_id))}</p>}
         {(problem || failed !== null) && <p class="bad" role="alert">{problem || format.messageOf(failed)}</p>}
         <div class="moves">
           <button type="button" class="button" disabled={!before || busy} onClick={previous}>Previous <kbd aria-hidden="true">p</kbd></button>
