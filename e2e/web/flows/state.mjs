@@ -702,4 +702,28 @@ test("where the browser has no room to keep what is typed, the work goes on", as
   await close();
 });
 
+test("what somebody else has deployed or saved of a configuration is not undone", async () => {
+  const parameters = (content) => ({ call_type: "chat", model: "m", template: [{ role: "user", content }] });
+  const { insertedId: id } = await send("POST", "/v1/configurations", { name: `shared ${tag}`, provider: "openai", parameters: parameters("first"), env: ["dev"] });
+  const now = async () => (await send("GET", `/v1/configurations/${id}`)).configuration;
+  const change = (fields) => send("PUT", `/v1/configurations/${id}`, { name: `renamed ${tag}`, ...fields });
+  const { page, check, go, close } = await open();
+  await go(`configurations/${id}`, "aside .deployed");
+  await change({ env_versions: { prod: 1 } });
+  await page.locator("aside label", { hasText: "dev" }).locator("select").selectOption("");
+  await page.waitForSelector("h1 + .chip:has-text('prod 1')");
+  assert.deepEqual([(await now()).env, (await now()).name, (await now()).version], [["prod"], `renamed ${tag}`, 2]);
+
+  await page.fill(".prompt-text", "mine");
+  await change({ parameters: parameters("theirs") });
+  await page.click("button:has-text('Save as version 3')");
+  await page.waitForSelector("[role=alert]:has-text('Version 3 was saved meanwhile')");
+  assert.equal((await now()).parameters.template[0].content, "theirs");
+  await page.click("button:has-text('Save as version 4')");
+  await page.waitForSelector("li:has-text('Version 4'):has-text('current')");
+  assert.deepEqual([(await now()).parameters.template[0].content, (await now()).env], ["mine", ["prod"]]);
+  await check("a shared configuration");
+  await close();
+});
+
 await run();

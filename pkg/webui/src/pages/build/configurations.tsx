@@ -88,7 +88,13 @@ function One({ id }: { id: string }) {
     keepInTab(keptUnder(id), d);
   };
   const put = (body: ConfigurationInput) => run(async () => {
-    await call(path(id), { method: "PUT", body: { name: c!.name, ...body } });
+    const now = await read(null, new AbortController().signal);
+    if (now.version !== c!.version) {
+      current.reload();
+      versions.reload();
+      throw new Error(`Version ${now.version} was saved meanwhile. A second try puts yours in its place.`);
+    }
+    await call(path(id), { method: "PUT", body: { name: now.name, ...body } });
     keep(null);
     setParams({ version: null }, true);
     current.reload();
@@ -96,7 +102,8 @@ function One({ id }: { id: string }) {
   });
   // Where it is deployed is no part of a version: what is being written stays.
   const deploy = (e: Environment, version: string) => run(async () => {
-    await call(path(id), { method: "PUT", body: { name: c!.name, ...(version ? { env_versions: { [e]: Number(version) } } : { env: c!.env.filter((x) => x !== e) }) } });
+    const now = await read(null, new AbortController().signal); // others deploy, too
+    await call(path(id), { method: "PUT", body: { name: now.name, ...(version ? { env_versions: { [e]: Number(version) } } : { env: now.env.filter((x) => x !== e) }) } });
     current.reload();
   });
   const save = () => run(async () => put({ provider: v!.provider || c!.provider, parameters: parametersOf(v!, c!.parameters) }));
