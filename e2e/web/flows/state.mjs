@@ -726,4 +726,50 @@ test("what somebody else has deployed or saved of a configuration is not undone"
   await close();
 });
 
+test("a score has a name, and a comment that is not touched stays", async () => {
+  const { session, event } = await stored({ feedback: { comment: "as it was" } });
+  const now = () => send("GET", `/v1/events/${event}?children=none`);
+  const { page, check, go, close } = await open();
+  await go(`session/${session}?e=${event}`, ".detail .actions");
+  await page.click(".actions >> text=Comment");
+  await send("PUT", "/v1/events", { event_id: event, feedback: { comment: "said meanwhile" } });
+  await page.getByLabel("Score", { exact: true }).fill("0.8");
+  await page.click("dialog >> text=Save");
+  await page.waitForSelector("dialog input:invalid");
+  assert.equal(await page.getByLabel("Score's name").evaluate((i) => i === document.activeElement), true, "the focus is on what is missing");
+  await page.getByLabel("Score's name").fill(" ");
+  await page.click("dialog >> text=Save");
+  await page.waitForSelector("dialog input:invalid");
+  await page.getByLabel("Score's name").fill("correct");
+  await page.click("dialog >> text=Save");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.deepEqual([(await now()).metrics, (await now()).feedback], [{ correct: 0.8 }, { comment: "said meanwhile" }]);
+  await page.click(".actions >> text=Comment");
+  await page.getByLabel("Score's name").fill("words");
+  await page.getByLabel("Score", { exact: true }).fill("Infinity");
+  await page.click("dialog >> text=Save");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.deepEqual((await now()).metrics, { correct: 0.8, words: "Infinity" });
+  await check("a score");
+  await close();
+});
+
+test("what cannot be copied is said", async () => {
+  const { session, event } = await stored();
+  const { page, check, go, close } = await open();
+  await page.addInitScript(() => { navigator.clipboard.writeText = () => Promise.reject(new DOMException("no", "NotAllowedError")); });
+  await go(`session/${session}?e=${event}`, ".detail .event");
+  await page.locator(".summary [aria-label=\"Copy the session's id\"]").click();
+  await page.waitForSelector(".summary [aria-label='Not copied'] .glyph.bad");
+  await page.waitForSelector(".summary [aria-label=\"Copy the session's id\"]"); // it may be tried again
+  await page.click(".actions >> text=Link");
+  await page.waitForSelector(".actions >> text=Not copied");
+  await page.waitForSelector(".actions >> text=Link");
+  await page.route("**/otlp", (r) => r.fulfill({ status: 404, contentType: "application/json", body: '{"message": "there is no such event"}' }));
+  await page.click(".actions >> text=OTLP");
+  await page.waitForSelector(".actions >> text=Not copied");
+  await check("what is not copied");
+  await close();
+});
+
 await run();

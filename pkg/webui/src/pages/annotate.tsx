@@ -74,15 +74,16 @@ export function Annotate({ event, session, onChange }: Props) {
 }
 
 function Comment({ event, onClose, onChange }: { event: Event; onClose: () => void; onChange: () => void }) {
-  const [comment, setComment] = useState(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [before] = useState(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [comment, setComment] = useState(before);
   const [score, setScore] = useState("");
   const [metric, setMetric] = useState("");
   const [problem, setProblem] = useState("");
   const save = async () => {
-    const body: UpdateEventBody = { event_id: event.event_id, feedback: { comment } };
-    if (metric.trim() !== "") body.metrics = { [metric.trim()]: score.trim() !== "" && !Number.isNaN(Number(score)) ? Number(score) : score };
+    const body: UpdateEventBody = { event_id: event.event_id, ...(comment !== before && { feedback: { comment } }) };
+    if (metric.trim() !== "") body.metrics = { [metric.trim()]: Number.isFinite(Number(score)) ? Number(score) : score };
     try {
-      await call("v1/events", { method: "PUT", body });
+      if (body.feedback || body.metrics) await call("v1/events", { method: "PUT", body });
       onChange();
       onClose();
     } catch (e) {
@@ -95,8 +96,8 @@ function Comment({ event, onClose, onChange }: { event: Event; onClose: () => vo
         <h2>What do you say of this event?</h2>
         <label>Comment<textarea class="input" rows={4} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
         <div class="pair">
-          <label>Score's name<input class="input" value={metric} placeholder="correctness" onInput={(e) => setMetric(e.currentTarget.value)} /></label>
-          <label>Score<input class="input" value={score} placeholder="0.8" onInput={(e) => setScore(e.currentTarget.value)} /></label>
+          <label>Score's name<input class="input" required={score.trim() !== ""} pattern=".*\S.*" value={metric} placeholder="correctness" onInput={(e) => setMetric(e.currentTarget.value)} /></label>
+          <label>Score<input class="input" required={metric.trim() !== ""} pattern=".*\S.*" value={score} placeholder="0.8" onInput={(e) => setScore(e.currentTarget.value)} /></label>
         </div>
         {problem && <p class="bad" role="alert">{problem}</p>}
         <div class="form-end"><button type="button" class="button" onClick={onClose}>Cancel</button><button class="button primary" type="submit">Save</button></div>

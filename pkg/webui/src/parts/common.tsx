@@ -35,26 +35,32 @@ export async function copyText(text: string): Promise<void> {
   area.style.position = "fixed";
   (before.closest("dialog") ?? document.body).append(area);
   area.select();
-  document.execCommand("copy");
+  const done = document.execCommand("copy");
   area.remove();
   before.focus();
+  if (!done) throw new Error("The browser copies nothing here.");
 }
 
-/** A button that copies a text, and says so. */
+/** A button that copies a text, and says so, or that it could not. */
 export function Copy({ text, label, plain }: { text: string | (() => string | Promise<string>); label: string; plain?: boolean }) {
-  const [done, setDone] = useState(false);
+  const [said, setSaid] = useState<"copy" | "check" | "alert">("copy");
   const timer = useRef(0);
   useEffect(() => () => clearTimeout(timer.current), []);
   const copy = async () => {
-    await copyText(typeof text === "string" ? text : await text());
-    setDone(true);
+    try {
+      await copyText(typeof text === "string" ? text : await text());
+      setSaid("check");
+    } catch {
+      setSaid("alert");
+    }
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setDone(false), 1500);
+    timer.current = setTimeout(() => setSaid("copy"), 1500);
   };
+  const words = { copy: label, check: "Copied", alert: "Not copied" }[said];
   return (
-    <button type="button" class={`button plain${plain ? " icon" : ""}`} title={label} aria-label={plain ? label : undefined} onClick={() => void copy()}>
-      <Icon name={done ? "check" : "copy"} small tint={done ? "good" : ""} />
-      {!plain && (done ? "Copied" : label)}
+    <button type="button" class={`button plain${plain ? " icon" : ""}`} title={label} aria-label={plain ? (said === "alert" ? words : label) : undefined} onClick={() => void copy()}>
+      <Icon name={said} small tint={{ copy: "", check: "good", alert: "bad" }[said]} />
+      {!plain && words}
     </button>
   );
 }
