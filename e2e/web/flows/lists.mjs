@@ -218,4 +218,61 @@ test("at 400 px rows are selected, and what is done with them fits", async () =>
   await p.close();
 });
 
+test("the filter bar that is left as it is leaves the selection, and what is deleted is shown no longer", async () => {
+  const { q, ids } = await sessions(3);
+  const { page, check, go, close } = await open();
+  for (const of of ["sessions", "events"]) {
+    await go(list(of, `${q}${of === "events" ? " type:model" : ""}`), ".table .row");
+    await page.locator("h1").click();
+    await page.keyboard.press("j");
+    await page.waitForSelector(".peek");
+    await page.keyboard.press("f");
+    await page.waitForFunction(() => document.activeElement.id === "filter-bar");
+    await page.keyboard.press("Tab");
+    await page.waitForFunction(() => document.activeElement.id !== "filter-bar");
+    await page.waitForSelector(".peek");
+    assert.ok(new URL(page.url().replace("/#/", "/")).searchParams.get("s"), `${of}: the selection is gone`);
+  }
+  // One event, by its own button.
+  const chosen = () => new URL(page.url().replace("/#/", "/")).searchParams.get("s");
+  const first = chosen();
+  await page.click(".peek [aria-label=Delete]");
+  await page.click("dialog .danger");
+  await page.waitForSelector(".foot >> text=2 events");
+  await page.waitForSelector(".peek", { state: "detached" });
+  assert.equal(await page.locator(".table .row").count(), 2);
+  // Those that are selected, with the one that is open, and without it.
+  const remove = async (button) => {
+    await page.click(button);
+    await page.fill("dialog input", "delete");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("dialog [role=status] >> text=deleted");
+    await page.waitForSelector("dialog .primary >> text=Close");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("dialog", { state: "detached" });
+  };
+  await page.locator("h1").click();
+  for (const k of ["j", "j", "x", "k"]) await page.keyboard.press(k);
+  await page.waitForSelector(".peek");
+  const open1 = chosen();
+  await remove(".chosen-bar .danger");
+  await page.waitForSelector(".foot >> text=1 event");
+  assert.equal(chosen(), open1, "what is open was not deleted");
+  await page.locator("h1").click();
+  await page.keyboard.press("x");
+  await remove(".chosen-bar .danger");
+  await page.waitForSelector("h2:has-text('No event matches')");
+  assert.equal(await page.locator(".peek").count(), 0);
+  assert.equal(chosen(), null);
+  assert.notEqual(first, open1);
+
+  await go(list("sessions", q, `&s=${ids[0]}`), ".peek");
+  await page.click("[aria-label=Export]");
+  await remove(".export-menu .bad");
+  await page.waitForSelector("h2:has-text('No session matches')");
+  assert.equal(await page.locator(".peek").count(), 0);
+  await check("what is gone");
+  await close();
+});
+
 await run();

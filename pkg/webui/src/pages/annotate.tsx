@@ -257,7 +257,7 @@ function Delete({ event, session, onClose }: { event: Event; session: string; on
       onClose();
       if (isSession) go(href(["sessions"]));
       else {
-        setParams({ e: null }, true);
+        setParams({ e: null, s: null }, true);
         location.reload();
       }
     } catch (e) {

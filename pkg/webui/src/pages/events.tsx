@@ -160,6 +160,10 @@ export function EventsPage({ completions }: { completions: boolean }) {
 
   const ids = async (signal: AbortSignal) => (await searchFields(["event_id"], [], body(null, 1000), signal)).events.map((e) => e.event_id);
   const reread = () => setTurn((n) => n + 1);
+  const gone = (all: boolean) => { // what is shown beside the list may be gone with them
+    if (all || choice.ids.includes(selected ?? "")) select(null);
+    reread();
+  };
 
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
@@ -170,7 +174,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
         <ViewsMenu of={completions ? "completions" : "events"} />
         <span class="grow" />
         {menu}
-        <ExportMenu name="events" total={state.total} columns={columns.map((c) => c.id)} search={() => body(null, 1)} range={range} saving={stop} onDeleted={reread} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="events" total={state.total} columns={columns.map((c) => c.id)} search={() => body(null, 1)} range={range} saving={stop} onDeleted={() => gone(true)} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
@@ -195,7 +199,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
             <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected}
               sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null })} onSelect={select} onOpen={open} onEnd={more} total={state.total} choice={choice.table} />
           )}
-          <ChoiceBar of="events" choice={choice} total={state.total} search={body(null, 1)} range={range} ids={ids} onDeleted={reread} onError={setError} />
+          <ChoiceBar of="events" choice={choice} total={state.total} search={body(null, 1)} range={range} ids={ids} onDeleted={() => gone(choice.all)} onError={setError} />
           <div class="foot" role="status" aria-live="off">
             <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>
             {state.took > 0 && <span>{format.duration(state.took)}</span>}

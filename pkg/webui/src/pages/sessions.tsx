@@ -188,6 +188,10 @@ export function SessionsPage() {
     return list;
   };
   const reread = () => setTurn((n) => n + 1);
+  const gone = (all: boolean) => { // what is shown beside the list may be gone with them
+    if (all || choice.ids.includes(selected ?? "")) select(null);
+    reread();
+  };
   const filtered = query !== "" || range !== "all";
   return (
     <div class="page">
@@ -197,7 +201,7 @@ export function SessionsPage() {
         <span class="grow" />
         <button type="button" class="button" aria-pressed={isLive} title={`Live (${keysOf("live")})`} onClick={() => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true)}><Icon name={isLive ? "pause" : "live"} small />{isLive ? "Pause" : "Live"}</button>
         {menu}
-        <ExportMenu name="sessions" total={state.total} columns={columns.map((c) => c.id)} search={() => body({})} range={range} saving={stop} onDeleted={reread} onBusy={setLoading} onError={setError} />
+        <ExportMenu name="sessions" total={state.total} columns={columns.map((c) => c.id)} search={() => body({})} range={range} saving={stop} onDeleted={() => gone(true)} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
         <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
@@ -227,7 +231,7 @@ export function SessionsPage() {
               sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null, live: null })}
               onSelect={select} onOpen={open} onEnd={more} total={state.total} choice={choice.table} />
           )}
-          <ChoiceBar of="sessions" choice={choice} total={state.total} search={body({})} range={range} ids={ids} onDeleted={reread} onError={setError} />
+          <ChoiceBar of="sessions" choice={choice} total={state.total} search={body({})} range={range} ids={ids} onDeleted={() => gone(choice.all)} onError={setError} />
           <div class="foot" role="status" aria-live="off">
             {state.total !== null && <span>{`${format.plural(state.total, "session")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>}
             {state.took > 0 && <span>{format.duration(state.took)}</span>}

@@ -77,7 +77,7 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
   };
 
   const commit = (value: string) => {
-    if (onChange && !compile(value, of).problem) onChange(value.trim());
+    if (onChange && value.trim() !== text.trim() && !compile(value, of).problem) onChange(value.trim());
   };
 
   const onKeyDown = (e: KeyboardEvent) => {
