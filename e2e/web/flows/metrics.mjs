@@ -267,5 +267,41 @@ test("widths, themes, and a key that reads only", async () => {
   await p.close();
 });
 
+test("edits that are kept say that another version was deployed since", async () => {
+  const id = (await send("POST", "/v1/metrics", { name: `shared ${uuid().slice(0, 8)}`, type: "EXPRESSION", criteria: "duration < 10", return_type: "boolean" })).metric_id;
+  const theirs = async (criteria) => {
+    const { metrics: [m] } = await send("GET", `/v1/metrics?id=${id}`);
+    const content = Object.fromEntries(["name", "type", "criteria", "description", "return_type", "enabled_in_prod", "needs_ground_truth", "sampling_percentage", "filters"].map((f) => [f, m[f]]));
+    await send("POST", `/v1/metrics/${id}/versions`, { message: "theirs", content: { ...content, criteria }, deploy_immediately: true });
+  };
+  const { page, check, go, close } = await open();
+  const status = () => page.textContent(".metric-save [role=status]");
+  await go(`metrics/${id}`, ".metric-code");
+  await page.fill(".metric-code", "duration < 20");
+  await page.waitForSelector("text=Edits are kept in this tab");
+  await theirs("duration < 30");
+  await page.reload();
+  await page.waitForSelector(".metric-save .warn");
+  assert.match(await status(), /These edits began at v1, and v2 is deployed now\./);
+  assert.equal(await page.inputValue(".metric-code"), "duration < 20");
+  await page.fill(".metric-code", "duration < 25");
+  await page.reload();
+  await page.waitForSelector(".metric-save .warn");
+  assert.match(await status(), /began at v1, and v2/);
+  await page.click("button:text-is('Discard')");
+  await page.waitForSelector("text=As deployed, v2.");
+  assert.equal(await page.inputValue(".metric-code"), "duration < 30");
+  await page.fill(".metric-code", "duration < 40");
+  await page.waitForSelector("text=Edits are kept in this tab");
+  assert.equal(await page.locator(".metric-save .warn").count(), 0);
+  await page.click("button:text-is('Deploy')");
+  await page.waitForSelector("text=v3 is deployed.");
+  await page.fill(".metric-code", "duration < 50");
+  await page.waitForSelector("text=Edits are kept in this tab");
+  assert.equal(await page.locator(".metric-save .warn").count(), 0);
+  await check("kept edits");
+  await close();
+});
+
 await run();
 model.close();

@@ -19,7 +19,8 @@ import { Versions } from "./versions.tsx";
 
 const tabs = [["edit", "Definition"], ["versions", "Versions"], ["agreement", "Agreement with people"], ["runs", "Scored events"]] as const;
 
-/** Edits live in the tab of the browser until they are saved: a reload keeps them. */
+/** Edits live in the tab of the browser until they are saved, with the version that they began at: a reload keeps them. */
+interface Kept { version: string; draft: Definition }
 const draftKey = (id: string) => `spangrove.metric.${me.value?.project.id}.${id}`;
 
 export function MetricPage({ id }: { id: string }) {
@@ -36,7 +37,9 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
   const view = metric ? params.get("view") ?? "edit" : "edit";
   const [base, setBase] = useState<Definition>(() => (metric ? definitionOf(metric) : blank((params.get("type") as Metric["type"]) ?? "EXPRESSION")));
   const [version, setVersion] = useState(metric?.version ?? "");
-  const [draft, setDraft] = useState<Definition>(() => readKept<Definition>(draftKey(id)) ?? base);
+  const [kept] = useState(() => readKept<Kept>(draftKey(id)));
+  const [draft, setDraft] = useState<Definition>(kept?.draft ?? base);
+  const [began, setBegan] = useState(kept?.version ?? version);
   const [message, setMessage] = useState("");
   const { act, busy, problem } = useAct();
   const [done, setDone] = useState<string[] | null>(null);
@@ -47,7 +50,8 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
   const change = (d: Definition) => {
     setDraft(d);
     setDone(null);
-    keep(draftKey(id), same(d, base) ? null : d);
+    if (!unsaved) setBegan(version);
+    keep(draftKey(id), same(d, base) ? null : ({ version: unsaved ? began : version, draft: d } satisfies Kept));
   };
   useEffect(() => { // somebody deployed another version, here or elsewhere
     if (!metric || metric.version === version) return;
@@ -121,7 +125,7 @@ function Opened({ id, metric, reload }: { id: string; metric: Metric | null; rel
           <div class="metric-edit"><Editor draft={draft} onChange={change} readOnly={!may} /><Test draft={draft} /></div>
           {may ? (
             <form class="foot metric-save" onSubmit={(e) => { e.preventDefault(); void save(true); }}>
-              <span class="grow" role="status">{problem || (done ? <><span class="good">{done[0]}</span> <span class="warn">{done.slice(1).join(" ")}</span></> : unsaved ? unkept(draftKey(id)) || "Edits are kept in this tab until they are saved." : version && `As deployed, ${version}.`)}</span>
+              <span class="grow" role="status">{problem || (done ? <><span class="good">{done[0]}</span> <span class="warn">{done.slice(1).join(" ")}</span></> : unsaved ? <>{metric && began !== version && <span class="warn">{`These edits began at ${began}, and ${version} is deployed now. `}</span>}{unkept(draftKey(id)) || "Edits are kept in this tab until they are saved."}</> : version && `As deployed, ${version}.`)}</span>
               {metric && unsaved && <Text label="" aria-label="What is new in this version" value={message} maxLength={200} placeholder="What is new?" on={setMessage} />}
               {unsaved && <Button label="Discard" on={() => change(base)} />}
               {metric && <Button label="Keep as a draft" off={!unsaved || busy} on={() => save(false)} />}
