@@ -637,10 +637,14 @@ test("words that another text does not have are told apart, and the text stays w
     assert.equal(parts.map((p) => p.text).join(""), text);
     if (fresh !== null) assert.equal(parts.filter((p) => p.fresh).map((p) => p.text.trim()).join(" "), fresh);
   }
-  assert.equal(experiments.textOf({ answer: "yes" }), "yes");
-  assert.equal(experiments.textOf({ role: "assistant", content: "yes" }), "yes");
-  assert.equal(experiments.textOf({ a: 1, b: [2] }), '{\n  "a": 1,\n  "b": [\n    2\n  ]\n}');
-  assert.equal(experiments.textOf({}), "");
+  const textOf = (v) => experiments.textOf(JSON.stringify(v));
+  assert.equal(textOf({ answer: "yes" }), "yes");
+  assert.equal(textOf({ role: "assistant", content: "yes" }), "yes");
+  assert.equal(textOf({ a: 1, b: [2] }), '{\n  "a": 1,\n  "b": [\n    2\n  ]\n}');
+  assert.equal(textOf({}), "");
+  assert.equal(textOf("yes"), "yes");
+  assert.equal(textOf(undefined), "");
+  assert.equal(experiments.textOf('{"order":9007199254740993}'), '{\n  "order": 9007199254740993\n}');
   assert.deepEqual(experiments.groups([["a", 1], ["__proto__", 2], ["a", 3]], (x) => x[0]), [["a", [["a", 1], ["a", 3]]], ["__proto__", [["__proto__", 2]]]]);
 });
 
@@ -989,8 +993,9 @@ test("a prompt is read from an event and a configuration, and written as a reque
 
 test("variables are filled from datapoints, and nothing that is no variable is touched", () => {
   const d = { inputs: { question: "Why?", deep: { n: 1 }, "a.b": "dotted", __proto__: null }, ground_truth: { answer: "So" } };
-  assert.deepEqual(playground.valuesOf(["question", "inputs.question", "deep.n", "deep", "a.b", "ground_truth.answer", "none", "constructor", "toString"], d),
+  assert.deepEqual(playground.valuesOf(["question", "inputs.question", "deep.n", "deep", "a.b", "ground_truth.answer", "none", "constructor", "toString"], JSON.stringify(d)),
     { question: "Why?", "inputs.question": "Why?", "deep.n": "1", deep: '{"n":1}', "a.b": "dotted", "ground_truth.answer": "So" });
+  assert.deepEqual(playground.valuesOf(["order", "empty", "nothing", "list.1"], '{"inputs":{"order":9007199254740993,"empty":"","nothing":null,"list":[0,1.50]},"nothing":"so"}'), { order: "9007199254740993", nothing: "so", "list.1": "1.50" });
   assert.equal(playground.fill("{{a}} {{ a }} {{b}} {{constructor.constructor('x')()}} {a}", { a: "1" }), "1 1 {{b}} {{constructor.constructor('x')()}} {a}");
 });
 

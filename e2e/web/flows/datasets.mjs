@@ -2,7 +2,7 @@
 // and a dataset of what a list is filtered by.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { base, hostile, open, run, send, shots, soon, test, uuid } from "../page.mjs";
+import { base, hostile, key, open, run, send, shots, soon, test, uuid } from "../page.mjs";
 
 const rows = (id) => send("GET", `/v1/datasets/${id}/rows?limit=500`);
 const made = (answer) => answer.dataset_id;
@@ -337,6 +337,19 @@ test("a key that may only read sees no buttons that would fail", async () => {
   await go("datasets", ".table .row");
   assert.equal(await page.getByRole("link", { name: "Import a file" }).count(), 0);
   await check("read only");
+  await close();
+});
+
+test("what is compared of two versions has all its digits", async () => {
+  const put = (id, body) => fetch(`${base}/v1/datapoints/${id}`, { method: "PUT", body, headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" } });
+  const id = made(await send("POST", "/v1/datasets/import", { name: "long numbers", format: "jsonl", text: '{"inputs": {"a.b": 9007199254740992, "text": "same"}, "history": [{"n": 9007199254740992}]}' }));
+  await put((await rows(id)).rows[0].datapoint.id, '{"inputs": {"a.b": 9007199254740993, "text": "same"}, "history": [{"n": 9007199254740993}]}');
+  const { page, check, go, close } = await open();
+  await go(`datasets/${id}?view=versions`, ".edits .changed ins");
+  assert.deepEqual(await page.locator(".edits .changed h3").allTextContents(), ["inputs.a.b", "history"]);
+  await soon.equal(async () => (await page.locator(".edits .changed ins").allTextContents()).join(), "9007199254740993,9007199254740993");
+  assert.equal((await page.locator(".edits .changed del").allTextContents()).join(), "9007199254740992,9007199254740992");
+  await check("digits of versions");
   await close();
 });
 

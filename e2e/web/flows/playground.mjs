@@ -174,6 +174,34 @@ test("two variants run over chosen datapoints make two experiments, which metric
   await p.close();
 });
 
+test("a datapoint is asked about and stored with all its digits", async () => {
+  const { dataset_id } = await send("POST", "/v1/datasets/import", { name: "orders", format: "jsonl", text: '{"inputs": {"order": 9007199254740993, "price": 1.50}, "ground_truth": {"id": 9007199254740995}}' });
+  const p = await open();
+  await p.go("playground", ".prompt-text");
+  await p.page.fill("[aria-label='Model of A']", "gpt-4o-mini");
+  await p.page.locator(".prompt-text").nth(1).fill("Where is {{order}}, of {{ground_truth.id}}?");
+  await p.page.click("button:has-text('From a datapoint')");
+  await p.page.selectOption("dialog select", { label: "orders (1)" });
+  await p.page.waitForSelector("dialog .secondary:has-text('order: 9007199254740993')");
+  await p.page.keyboard.press("Escape");
+  await p.page.click("button:has-text('Run over a dataset')");
+  await p.page.selectOption("dialog select", { label: "orders (1)" });
+  await p.page.waitForSelector("dialog label:has-text('9007199254740993')");
+  await p.page.click("dialog button:has-text('Run 1 question')");
+  await p.page.waitForSelector(".experiment a", { timeout: 20_000 });
+  const id = (await p.page.getAttribute(".experiment a", "href")).split("/").pop();
+  const { evaluation } = await send("GET", `/v1/runs/${id}`);
+  const stored = (await (await fetch(`${base}/v1/sessions/${evaluation.event_ids[0]}`, { headers: { Authorization: `Bearer ${key}` } })).text()).replace(/\s/g, "");
+  for (const part of ['"inputs":{"order":9007199254740993,"price":1.50}', '"ground_truth":{"id":9007199254740995}', "Whereis9007199254740993,of9007199254740995?", `"datapoint_id":"${evaluation.datapoint_ids[0]}"`]) assert.ok(stored.includes(part), `${part} in ${stored.slice(0, 1000)}`);
+  assert.equal(dataset_id, evaluation.dataset_id);
+  // And so it is shown.
+  await p.page.click(".experiment a");
+  await p.page.locator(".table .row, .compared").first().click();
+  await soon.match(() => p.page.textContent(".detail-row"), /9007199254740993[^]*9007199254740995/);
+  await p.check("digits");
+  await p.close();
+});
+
 test("an experiment that fails asks nothing more", async () => {
   const { result } = await send("POST", "/v1/datasets", { name: "lakes" });
   await send("POST", `/v1/datasets/${result.insertedId}/datapoints`, { data: Array.from({ length: 12 }, (_, i) => ({ country: `land ${i}` })), mapping: { inputs: ["country"], ground_truth: [], history: [] } });
@@ -329,6 +357,19 @@ test("a tool: its schema is told what is wrong, who uses it is seen", async () =
   const { tools } = await send("GET", "/v1/tools");
   await send("POST", "/v1/configurations", { name: "with a tool", provider: "openai", parameters: { call_type: "chat", model: "m", selectedFunctions: [{ id: tools[0].id, name: "weather" }] } });
   await p.page.reload();
+  await p.page.click("a:has-text('weather')");
+  // A schema is stored digit for digit, and saved again as it is.
+  const long = '"maximum":9223372036854775807';
+  await p.page.fill("form textarea.mono", `{"type": "object", "properties": {"city": {"type": "string"}, "n": {"type": "integer", ${long}}}}`);
+  const stored = async () => (await (await fetch(`${base}/v1/tools`, { headers: { Authorization: `Bearer ${key}` } })).text()).replace(/\s/g, "");
+  await p.page.click("button[type=submit]");
+  await p.page.click("a:has-text('weather')");
+  await soon.match(() => p.page.inputValue("form textarea.mono"), /"maximum": 9223372036854775807\n/);
+  assert.ok((await stored()).includes(long));
+  await p.page.locator("form textarea").first().fill("says how it is");
+  await p.page.click("button[type=submit]");
+  await p.page.waitForSelector("tbody tr:has-text('says how it is')");
+  assert.ok((await stored()).includes(long), "digits are lost when something else is changed");
   await p.page.click("a:has-text('weather')");
   await p.page.waitForSelector("aside a:has-text('with a tool')");
   for (const width of [400, 2560]) {

@@ -1011,11 +1011,6 @@ export interface GetDashboardAnswer {
   data: Dashboard;
 }
 
-/** What GET /v1/datapoints/{id} answers: the datapoint, as an array of one */
-export interface GetDatapointAnswer {
-  datapoint: Datapoint[];
-}
-
 /** What GET /v1/datasets/{id} answers: the dataset */
 export interface GetDatasetAnswer {
   dataset: Dataset;
@@ -1353,23 +1348,6 @@ export interface ListConfigurationVersionsAnswer {
 /** What GET /v1/configurations answers: a page of the configurations */
 export type ListConfigurationsAnswer = Configuration[] | { configurations: Configuration[] };
 
-/** What GET /v1/datasets/{id}/rows answers: a page of the datapoints */
-export interface ListDatasetRowsAnswer {
-  version: number;
-  /** datapoints of the dataset in this version, whatever is chosen of them */
-  total: number;
-  rows: {
-    /** orders the datapoints of the version */
-    position: number;
-    /** of its contents, for if_version of an update; 0 of one that is deleted */
-    datapoint_version: number;
-    datapoint: Datapoint;
-  }[];
-  /** datapoints that were looked at for this page */
-  looked_at: number;
-  next_cursor: string | null;
-}
-
 /** What GET /v1/datasets/{id}/versions answers: a page of the versions */
 export interface ListDatasetVersionsAnswer {
   versions: { version: number; created_at: string }[];
@@ -1479,9 +1457,6 @@ export interface ListRetentionAnswer {
 
 /** What GET /v1/runs answers: a page of runs */
 export type ListRunsAnswer = RunList;
-
-/** What GET /v1/tools answers: a page of the tools */
-export type ListToolsAnswer = Tool[] | { tools: Tool[] };
 
 /** What GET /v1/usage answers: a page of the projects */
 export interface ListUsageAnswer {

@@ -3,6 +3,7 @@
 import type { ComparedScore, RunMetric } from "../api/types.gen.ts";
 import { align } from "./align.ts";
 import * as format from "./format.ts";
+import { comparable } from "./raw.ts";
 
 type Unit = Pick<RunMetric, "unit" | "is_boolean">;
 
@@ -80,9 +81,10 @@ export function freshWords(text: string, other: string): { text: string; fresh: 
   return parts;
 }
 
-/** What an output says: its text, if it is one or holds one alone or as a message does, else its JSON. */
-export function textOf(v: unknown): string {
-  if (v === undefined || v === null) return "";
+/** What the JSON of an output says: its text, if it is one or holds one alone or as a message does, else the JSON. */
+export function textOf(json = "null"): string {
+  const v: unknown = JSON.parse(json);
+  if (v === null) return "";
   if (typeof v === "string") return v;
   if (typeof v === "object" && !Array.isArray(v)) {
     const held = Object.values(v);
@@ -90,7 +92,7 @@ export function textOf(v: unknown): string {
     if ("content" in v && typeof v.content === "string" && !("tool_calls" in v)) return v.content;
     if (held.length === 0) return "";
   }
-  return JSON.stringify(v, null, 2);
+  return comparable(json);
 }
 
 /** Items by a key, in the order in which the keys come. */

@@ -1,6 +1,7 @@
 // The drafts of the playground: prompts with variables, read from events and configurations, and written as requests to models.
 import type { ConfigurationParameters } from "../api/types.gen.ts";
 import { inputMessages, outputMessages, type Message } from "./messages.ts";
+import { members, shown, textAt } from "./raw.ts";
 
 type Dict = Record<string, unknown>;
 
@@ -58,14 +59,13 @@ export function variablesOf(texts: string[]): string[] {
 export const fill = (t: string, values: Record<string, string>) =>
   t.replace(/\{\{\s*([\w.-]{1,100})\s*\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
 
-/** The variables of a datapoint: {{inputs.question}}, and {{question}} for it. */
-export function valuesOf(names: string[], datapoint: { inputs: Dict; ground_truth?: Dict }): Record<string, string> {
+/** The variables of a datapoint, whose JSON is given: {{inputs.question}}, and {{question}} for it. */
+export function valuesOf(names: string[], datapoint: string): Record<string, string> {
   const out: Record<string, string> = {};
+  const inputs = members(datapoint).get("inputs") ?? "{}";
   for (const name of names) {
-    const path = name.split(".");
-    const from = (root: unknown, keys: string[]) => keys.reduce<unknown>((v, key) => (isDict(v) || Array.isArray(v) ? (Object.hasOwn(v, key) ? (v as Dict)[key] : undefined) : undefined), root);
-    const v = from(datapoint.inputs, path) ?? datapoint.inputs[name] ?? from(datapoint, path);
-    if (filled(v)) out[name] = typeof v === "string" ? v : JSON.stringify(v);
+    const v = [inputs, datapoint].map((of) => textAt(of, name)).find((t) => t !== undefined && t !== "null" && t !== '""');
+    if (v !== undefined) out[name] = shown(v);
   }
   return out;
 }

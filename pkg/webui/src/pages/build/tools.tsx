@@ -1,22 +1,26 @@
 // Tools: functions that models may call, each with the JSON Schema of its arguments.
 import { useState } from "preact/hooks";
-import { call } from "../../api/client.ts";
-import type { ListToolsAnswer, Tool } from "../../api/types.gen.ts";
+import { call, text } from "../../api/client.ts";
+import type { Tool } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import { allows } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
+import { elements, members, pretty } from "../../model/raw.ts";
 import { readSchema } from "../../model/toolschema.ts";
 import { Problem, useLoaded } from "../../parts/common.tsx";
 import { FormDialog, useWork } from "../../parts/form.tsx";
 import { PlainTable } from "../../parts/plaintable.tsx";
 import { List, readConfigurations } from "./list.tsx";
 
+/** A tool with the text of its schema, as it is stored. */
+type Stored = Tool & { schema: string };
+
 const firstSchema = JSON.stringify({ type: "object", properties: { query: { type: "string", description: "what to look for" } }, required: ["query"] }, null, 2);
 
 export function Page({ path: [id] }: { path: string[] }) {
   const list = useLoaded("tools", async (signal) => {
-    const answer = await call<ListToolsAnswer>("v1/tools", { signal });
-    return Array.isArray(answer) ? answer : answer.tools;
+    const list = elements(members(await text("v1/tools", { signal })).get("tools")!);
+    return list.map((t): Stored => ({ ...(JSON.parse(t) as Tool), schema: members(t).get("parameters") ?? "{}" }));
   });
   const configurations = useLoaded("configurations", readConfigurations);
   const users = (t: Tool) => (configurations.value ?? []).filter((c) => c.parameters.selectedFunctions?.some((f) => f.id === t.id || f.name === t.name));
@@ -41,19 +45,18 @@ export function Page({ path: [id] }: { path: string[] }) {
   );
 }
 
-function Editor({ tool, users, unknown, onChange }: { tool: Tool | null; users: { id: string; name: string }[]; unknown: unknown; onChange: () => void }) {
+function Editor({ tool, users, unknown, onChange }: { tool: Stored | null; users: { id: string; name: string }[]; unknown: unknown; onChange: () => void }) {
   const [name, setName] = useState(tool?.name ?? "");
   const [about, setAbout] = useState(tool?.description ?? "");
-  const [schema, setSchema] = useState(tool ? JSON.stringify(tool.parameters, null, 2) : firstSchema);
+  const [schema, setSchema] = useState(tool ? pretty(tool.schema) : firstSchema);
   const [deleting, setDeleting] = useState(false);
   const { busy, problem, run } = useWork();
   const { value, flaws } = readSchema(schema);
   const changes = allows("full");
   const broken = value === null;
   const save = () => run(async () => {
-    const body = { name: name.trim(), description: about, parameters: value };
-    if (tool) await call("v1/tools", { method: "PUT", body: { id: tool.id, ...body } });
-    else await call("v1/tools", { method: "POST", body });
+    const rest = JSON.stringify({ ...(tool && { id: tool.id }), name: name.trim(), description: about });
+    await call("v1/tools", { method: tool ? "PUT" : "POST", json: `{"parameters":${schema},${rest.slice(1)}` });
     onChange();
     go(href(["tools"]));
   });

@@ -1,9 +1,10 @@
 // What a dataset was: its versions, how two of them differ, and which runs used which.
 import { useEffect, useState } from "preact/hooks";
-import { call } from "../../api/client.ts";
+import { call, text } from "../../api/client.ts";
 import type { GetDatasetDiffAnswer, ListDatasetVersionsAnswer, ListRunsAnswer } from "../../api/types.gen.ts";
 import { go, href, route, setParams } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
+import { elements, members, pretty, shown } from "../../model/raw.ts";
 import { rowHeight } from "../../parts/columnmenu.tsx";
 import { Empty, Problem, useLoaded } from "../../parts/common.tsx";
 import { useWork } from "../../parts/form.tsx";
@@ -12,7 +13,7 @@ import { Table, type Column } from "../../parts/table.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
 
 type Run = ListRunsAnswer["evaluations"][number];
-type Edit = GetDatasetDiffAnswer["rows"][number];
+type Edit = GetDatasetDiffAnswer["rows"][number] & { raw: Map<string, string> }; // before and after as they are stored
 
 const most = 1000; // runs and versions that are shown, the newest
 
@@ -32,8 +33,12 @@ export function Versions({ id, current }: { id: string; current: number }) {
   const runs = useLoaded(id, loadRuns(id));
   const [more, setMore] = useState<{ key: string; rows: Edit[]; cursor: string | null }>({ key: "", rows: [], cursor: null });
   const key = `${id} ${from} ${to} ${only}`;
-  const ask = (cursor: string | null, signal?: AbortSignal) =>
-    call<GetDatasetDiffAnswer>(`v1/datasets/${encodeURIComponent(id)}/diff?${new URLSearchParams(Object.entries({ from: String(from), to: String(to), change: only, cursor: cursor ?? "" }).filter(([, v]) => v))}`, signal ? { signal } : {});
+  const ask = async (cursor: string | null, signal?: AbortSignal) => {
+    const whole = await text(`v1/datasets/${encodeURIComponent(id)}/diff?${new URLSearchParams(Object.entries({ from: String(from), to: String(to), change: only, cursor: cursor ?? "" }).filter(([, v]) => v))}`, signal ? { signal } : {});
+    const answer = JSON.parse(whole) as GetDatasetDiffAnswer;
+    const raw = elements(members(whole).get("rows")!);
+    return { ...answer, rows: answer.rows.map((r, i): Edit => ({ ...r, raw: members(raw[i]!) })) };
+  };
   const diff = useLoaded(key, (signal) => ask(null, signal));
   const d = diff.value;
   const own = more.key === key ? more : { key, rows: [], cursor: d?.next_cursor ?? null };
@@ -89,11 +94,11 @@ function ShowMore({ of, onMore }: { of: number; onMore: () => Promise<void> }) {
 type Contents = NonNullable<Edit["before"]>;
 
 /** What a field of a datapoint says: a key of a part, or a part. */
-function textOf(of: Contents | undefined, field: string): string {
-  const dot = field.indexOf(".");
-  const part = of?.[(dot > 0 ? field.slice(0, dot) : field) as keyof Contents] as unknown;
-  const v = dot > 0 ? (part as Record<string, unknown> | undefined)?.[field.slice(dot + 1)] : part;
-  return v === undefined ? "" : typeof v === "string" ? v : JSON.stringify(v, null, 2);
+function textOf(of: string | undefined, field: string): string {
+  const [, part = field, key] = /^(.+?)\.([^]*)$/.exec(field) ?? [];
+  const whole = members(of ?? "{}").get(part);
+  const v = key === undefined ? whole : members(whole ?? "{}").get(key);
+  return v === undefined ? "" : v.startsWith('"') ? shown(v) : pretty(v);
 }
 
 function fieldsOf(c: Contents): string[] {
@@ -104,12 +109,13 @@ const signs = { added: "plus", removed: "close", changed: "fold" } as const;
 
 function EditView({ edit: e }: { edit: Edit }) {
   const fields = e.fields ?? fieldsOf((e.after ?? e.before)!);
+  const [before, after] = [e.raw.get("before"), e.raw.get("after")];
   const gone = e.before?.deleted || e.after?.deleted;
   return (
     <details class={e.change} open={e.change === "changed"}>
-      <summary><Icon name={signs[e.change]} small /><b>{e.change}</b><span class="ellipsis grow">{e.fields ? e.fields.join(", ") : textOf(e.after ?? e.before, fields[0] ?? "")}</span><span class="faint mono">{e.datapoint_id}</span></summary>
+      <summary><Icon name={signs[e.change]} small /><b>{e.change}</b><span class="ellipsis grow">{e.fields ? e.fields.join(", ") : textOf(after ?? before, fields[0] ?? "")}</span><span class="faint mono">{e.datapoint_id}</span></summary>
       {gone && <p class="warn">It is deleted by now: of what it said nothing is left.</p>}
-      {fields.map((f) => <div key={f}><h3>{f}</h3><TextDiff left={textOf(e.before, f)} right={textOf(e.after, f)} /></div>)}
+      {fields.map((f) => <div key={f}><h3>{f}</h3><TextDiff left={textOf(before, f)} right={textOf(after, f)} /></div>)}
     </details>
   );
 }

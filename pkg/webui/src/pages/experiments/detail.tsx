@@ -1,12 +1,13 @@
 // The row that is open: what went in, what was expected, and what each run said, word by word against what it is compared with.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { call } from "../../api/client.ts";
-import { readEvent } from "../../api/cache.ts";
-import type { Event, GetDatapointAnswer } from "../../api/types.gen.ts";
+import { text } from "../../api/client.ts";
+import { readStored } from "../../api/cache.ts";
+import type { Event } from "../../api/types.gen.ts";
 import { href } from "../../app/router.ts";
 import { axis, scoreText, textOf } from "../../model/experiments.ts";
 import * as format from "../../model/format.ts";
+import { elements, members } from "../../model/raw.ts";
 import { scoresOf } from "../../model/scores.ts";
 import { Problem, useLoaded, useRested } from "../../parts/common.tsx";
 import { TextDiff } from "../../parts/textdiff.tsx";
@@ -21,19 +22,19 @@ export function Detail({ row, runs, metrics, base, expected, children }: Pick<He
   const key = useRested(wanted, 80);
   const loaded = useLoaded(key, async (signal) => {
     const [point, said]: [string | null, (string | null)[]] = JSON.parse(key);
-    const [answer, ...events] = await Promise.all([point ? call<GetDatapointAnswer>(`v1/datapoints/${encodeURIComponent(point)}`, { signal }) : null, ...said.map((id) => (id ? readEvent(id, signal) : null))]);
-    return { key, point: answer?.datapoint[0], events };
+    const [answer, ...events] = await Promise.all([point ? text(`v1/datapoints/${encodeURIComponent(point)}`, { signal }) : null, ...said.map((id) => (id ? readStored(id, signal) : null))]);
+    return { key, point: answer && members(elements(members(answer).get("datapoint")!)[0]!), events };
   });
   const now = loaded.value?.key === wanted ? loaded.value : null;
-  const truth = now?.point ? textOf(now.point.ground_truth) : row.expected;
-  const output = (i: number) => textOf(now?.events[i]?.outputs);
+  const truth = now?.point ? textOf(now.point.get("ground_truth")) : row.expected;
+  const output = (i: number) => textOf(now?.events[i]?.raw.get("outputs"));
   const plain = (text: string) => <pre class="text-plain" tabIndex={0}>{text || "–"}</pre>;
   return (
     <section class="detail-row" aria-label="The row that is open" tabIndex={0}>
       {!now && !loaded.error && <div class="progress" />}
       <div class="side">
         <h2>Input</h2>
-        {plain(now?.point ? textOf(now.point.inputs) : row.input)}
+        {plain(now?.point ? textOf(now.point.get("inputs")) : row.input)}
         <h2>Expected</h2>
         {plain(truth)}
         <p class="form-end"><button type="button" class="button" title="(Esc)" onClick={() => select(null)}>Close</button></p>
@@ -51,7 +52,7 @@ export function Detail({ row, runs, metrics, base, expected, children }: Pick<He
               )}
               {cell.error && <p class="bad wrap">{cell.error}</p>}
               {now && (expected || (i !== base && row.cells[base]) ? <TextDiff left={expected ? truth : output(base)} right={output(i)} /> : plain(output(i)))}
-              <Scores row={row} cell={cell} metrics={metrics} event={now?.events[i]} />
+              <Scores row={row} cell={cell} metrics={metrics} event={now?.events[i]?.event} />
             </>
           )}
         </div>

@@ -1,14 +1,15 @@
 // What leads out of the playground: datapoints, experiments, configurations.
-import { useState } from "preact/hooks";
-import { call } from "../../api/client.ts";
-import type { Configuration, CreateConfigurationAnswer, Datapoint, GetConfigurationAnswer, ListDatasetRowsAnswer, ListDatasetsAnswer, Metric } from "../../api/types.gen.ts";
+import { useMemo, useState } from "preact/hooks";
+import { call, text } from "../../api/client.ts";
+import type { Configuration, CreateConfigurationAnswer, GetConfigurationAnswer, ListDatasetsAnswer, Metric } from "../../api/types.gen.ts";
 import { go, href } from "../../app/router.ts";
 import * as format from "../../model/format.ts";
 import { lackOf, parametersOf, valuesOf } from "../../model/playground.ts";
+import { elements, members, shown } from "../../model/raw.ts";
 import { useLoaded } from "../../parts/common.tsx";
 import { readConfigurations } from "../build/list.tsx";
 import { draft, edit } from "./draft.ts";
-import { cancel, experiments, start } from "./experiment.ts";
+import { cancel, experiments, start, type Point } from "./experiment.ts";
 import { FormDialog } from "../../parts/form.tsx";
 import { Scorers } from "../scorerun.tsx";
 
@@ -19,12 +20,16 @@ function useDataset() {
   const list = useLoaded("datasets", (signal) => call<ListDatasetsAnswer>("v1/datasets?ids=false", { signal }));
   const [id, setId] = useState("");
   const points = useLoaded(id || null, async (signal) => {
-    const rows: Datapoint[] = [];
+    const rows: Point[] = [];
     let total = 0;
-    for (let cursor: string | null = ""; cursor !== null && rows.length < mostPoints;) {
-      const page: ListDatasetRowsAnswer = await call(`v1/datasets/${id}/rows?limit=500${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`, { signal });
-      rows.push(...page.rows.map((r) => r.datapoint).filter((d) => !d.deleted));
-      ({ total, next_cursor: cursor } = page);
+    for (let cursor = ""; cursor !== "null" && rows.length < mostPoints;) {
+      const page = members(await text(`v1/datasets/${id}/rows?limit=500${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ""}`, { signal }));
+      for (const row of elements(page.get("rows")!)) {
+        const json = members(row).get("datapoint")!;
+        const d = members(json);
+        if (d.get("deleted") !== "true") rows.push({ id: shown(d.get("id")!), json, inputs: d.get("inputs")!, truth: d.get("ground_truth")! });
+      }
+      [total, cursor] = [Number(page.get("total")), shown(page.get("next_cursor")!)];
     }
     return { id, rows: rows.slice(0, mostPoints), total };
   });
@@ -45,12 +50,12 @@ function useDataset() {
   return { id, name: datasets.find((s) => s.id === id)?.name ?? "", select, rows: loaded?.rows ?? [], total: loaded?.total ?? 0 };
 }
 
-const line = (d: Datapoint) => JSON.stringify(d.inputs).slice(0, 300);
+const line = (d: Point) => d.inputs.slice(0, 300);
 
 export function FromDatapoint({ names, onClose }: { names: string[]; onClose: () => void }) {
   const data = useDataset();
   const [at, setAt] = useState(0);
-  const values = data.rows[at] ? valuesOf(names, data.rows[at]) : {};
+  const values = data.rows[at] ? valuesOf(names, data.rows[at].json) : {};
   return (
     <FormDialog title="Variables from a datapoint" action="Fill in" ready={Object.keys(values).length > 0} onClose={onClose} onSubmit={async () => { edit({ values: { ...draft.value.values, ...values } }); onClose(); }}>
       {data.select}
@@ -69,7 +74,8 @@ export function OverDataset({ names, letters, onClose }: { names: string[]; lett
   const { variants } = draft.value;
   const chosen = data.rows.filter((d) => !off.has(d.id));
   const used = variants.map((variant, i) => ({ letter: letters[i]!, variant })).filter((_, i) => !unused.has(i));
-  const lacking = names.map((n) => [n, chosen.filter((d) => !Object.hasOwn(valuesOf([n], d), n)).length] as const).filter(([, n]) => n > 0);
+  const values = useMemo(() => new Map(data.rows.map((d) => [d, valuesOf(names, d.json)])), [data.rows, names.join()]);
+  const lacking = names.map((n) => [n, chosen.filter((d) => !Object.hasOwn(values.get(d)!, n)).length] as const).filter(([, n]) => n > 0);
   const flip = <T,>(set: ReadonlySet<T>, v: T) => { const next = new Set(set); if (!next.delete(v)) next.add(v); return next; };
   const going = experiments.value.some((e) => e.state === "running");
   const questions = chosen.length * used.length;
