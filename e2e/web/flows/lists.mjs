@@ -275,4 +275,24 @@ test("the filter bar that is left as it is leaves the selection, and what is del
   await close();
 });
 
+test("by keyboard alone: lists are sorted by their columns", async () => {
+  const { q } = await sessions(3);
+  const { page, check, flaws, go, close } = await open();
+  for (const of of ["sessions", "events"]) {
+    await go(list(of, `${q}${of === "events" ? " type:model" : ""}`), ".table .row");
+    await page.focus(".table");
+    for (let i = 0; (await page.evaluate(() => document.activeElement.textContent)) !== "Duration"; i++) {
+      assert.ok(i < 12, `${of}: Tab does not lead to the duration`);
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("[aria-sort=descending]:has-text('Duration')");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("[aria-sort=ascending]:has-text('Duration')");
+    await flaws(`${of}, sorted`);
+  }
+  await check("sorted");
+  await close();
+});
+
 await run();

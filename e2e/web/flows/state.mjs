@@ -772,4 +772,18 @@ test("what cannot be copied is said", async () => {
   await close();
 });
 
+test("a width of the event that was chosen in a wide window leaves room for the tree in a narrow one", async () => {
+  const { session, event } = await stored();
+  const { page, context, check, go, close } = await open({ width: 1000 });
+  await context.addInitScript(() => localStorage.setItem("spangrove.detail", "900"));
+  await go(`session/${session}?e=${event}`, ".detail .event");
+  const [tree, detail] = await Promise.all([".tree", ".detail"].map((s) => page.locator(s).boundingBox()));
+  assert.ok(tree.width >= 250, `the tree has ${tree.width} pixels`);
+  assert.ok(detail.x + detail.width <= 1000, `the event ends at ${detail.x + detail.width}`);
+  await page.setViewportSize({ width: 800, height: 800 });
+  await soon.equal(() => page.locator(".detail").evaluate((e) => e.offsetWidth - e.offsetParent.clientWidth), 0); // over the tree, as wide as both
+  await check("a narrow window");
+  await close();
+});
+
 await run();

@@ -83,7 +83,7 @@ export function Table<T>(p: Props<T>) {
           <div key={c.id} role="columnheader" title={c.title} class={c.right ? "right" : ""} style={style(c)}
             aria-sort={c.sort && p.sort?.by === c.sort ? (p.sort.ascending ? "ascending" : "descending") : undefined}>
             {c.sort && p.onSort ? (
-              <button tabIndex={-1} onClick={() => p.onSort!(c.sort!)}>
+              <button type="button" onClick={() => p.onSort!(c.sort!)}>
                 {c.label}
                 {p.sort?.by === c.sort && <Icon name={p.sort!.ascending ? "up" : "down"} small />}
               </button>
