@@ -786,4 +786,30 @@ test("a width of the event that was chosen in a wide window leaves room for the 
   await close();
 });
 
+test("keys that are for an input method do nothing else", async () => {
+  const { dataset_id } = await send("POST", "/v1/datasets/import", { name: `words ${tag}`, format: "jsonl", text: '{"inputs": {"word": "before"}}' });
+  const { page, check, go, close } = await open();
+  const composing = (selector, key) => page.locator(selector).evaluate((e, key) => e.dispatchEvent(new KeyboardEvent("keydown", { key, isComposing: true, bubbles: true, cancelable: true })), key);
+  const word = async () => (await send("GET", `/v1/datasets/${dataset_id}/rows`)).rows[0].datapoint.inputs.word;
+  await go(`datasets/${dataset_id}`, ".table .row");
+  await page.locator(".data-cell", { hasText: "before" }).dblclick();
+  await page.fill(".data-edit textarea", "にほん");
+  await composing(".data-edit textarea", "Enter"); // takes a word
+  await page.waitForTimeout(300);
+  assert.equal(await word(), "before");
+  await page.fill(".data-edit textarea", "日本語");
+  await page.press(".data-edit textarea", "Enter");
+  await soon.equal(word, "日本語");
+
+  await go("sessions?range=all", "#filter-bar");
+  await page.fill("#filter-bar", "にほん");
+  await composing("#filter-bar", "Enter");
+  await page.waitForTimeout(300);
+  assert.equal(new URL(page.url().replace("/#/", "/")).searchParams.get("q"), null);
+  await page.press("#filter-bar", "Enter");
+  await page.waitForFunction(() => new URLSearchParams(location.hash.split("?")[1]).get("q") === "にほん");
+  await check("an input method");
+  await close();
+});
+
 await run();

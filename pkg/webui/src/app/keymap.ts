@@ -61,11 +61,15 @@ function typing(target: EventTarget | null): boolean {
 /** Reports whether Enter is for what has the focus: it presses it. */
 const pressed = (target: EventTarget | null) => target instanceof Element && target.closest("button, a[href], summary") !== null;
 
+/** Reports whether a key is for an input method: one that takes a word of Japanese, say, is none of the page's. */
+const isComposing = (event: KeyboardEvent): boolean => event.isComposing || event.keyCode === 229; // as Safari says of the last one
+
 /** Begins to listen for keys. */
 export function listen(): void {
+  addEventListener("keydown", (event) => { if (isComposing(event)) event.stopPropagation(); }, true);
   addEventListener("keydown", (event) => {
     const key = keyOf(event);
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented) return;
     if (typing(event.target) && !key.startsWith("mod+k")) return;
     if (key === "enter" && pressed(event.target)) return;
     if (key === "escape" && document.querySelector("[popover=auto]:popover-open")) return; // the browser closes the menu
