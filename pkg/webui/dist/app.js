@@ -1,1 +1,1 @@
-import"./K7RX.js";
+import"./SIJD.js";
