@@ -164,6 +164,9 @@ type Set struct {
 	Gone func(i int) bool
 }
 
+// IsGone reports whether event i was found deleted when it was loaded.
+func (s *Set) IsGone(i int) bool { return s.Gone != nil && s.Gone(i) }
+
 // SessionSet is a page of sessions: the session events, and what the session rows say of them.
 type SessionSet struct {
 	Set                       // the session events; Load also has the inputs and outputs that follow from the events below

@@ -130,7 +130,7 @@ func (s *Server) sendOTLP(c *call, x *otlpexport.Encoder, format otlpexport.Form
 
 func appendOTLP(ctx context.Context, out *wire.Stream, x *otlpexport.Encoder, set *event.Set, i int) error {
 	e, err := set.Load(ctx, i)
-	if err != nil || set.Gone != nil && set.Gone(i) {
+	if err != nil || set.IsGone(i) {
 		return err
 	}
 	return out.Append(func(dst []byte) ([]byte, error) { return x.Append(dst, &e) })

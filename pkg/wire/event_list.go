@@ -23,7 +23,7 @@ func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Proj
 		if err != nil {
 			return err
 		}
-		if isGone(set, i) {
+		if set.IsGone(i) {
 			continue
 		}
 		if n++; n > 1 {
@@ -56,9 +56,6 @@ func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Proj
 	s.text("}")
 	return s.flushFull()
 }
-
-// isGone reports whether event i of a set was found deleted when it was loaded: what there is of it is not whole.
-func isGone(set *event.Set, i int) bool { return set.Gone != nil && set.Gone(i) }
 
 // NextCursor returns the cursor of the page behind one; empty: it is the last.
 func (r *SearchRequest) NextCursor(set *event.Set) string {

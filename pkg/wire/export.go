@@ -243,7 +243,7 @@ func (x *EventExport) WriteEvents(ctx context.Context, s *Stream, set *event.Set
 		if err != nil {
 			return false, err
 		}
-		if isGone(set, i) {
+		if set.IsGone(i) {
 			continue
 		}
 		row = AppendProjected(row[:0], &e, p, x.want)
@@ -266,7 +266,7 @@ func (x *SessionExport) WriteSessions(ctx context.Context, s *Stream, set *event
 		if err != nil {
 			return false, err
 		}
-		if isGone(&set.Set, i) {
+		if set.IsGone(i) {
 			continue
 		}
 		s.buf = x.appendRow(s.buf, x.sessionFile(&e, &set.Totals[i]))

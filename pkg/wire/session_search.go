@@ -114,7 +114,7 @@ func WriteSessions(ctx context.Context, s *Stream, set *event.SessionSet, r *Ses
 		if err != nil {
 			return err
 		}
-		if isGone(&set.Set, i) {
+		if set.IsGone(i) {
 			continue
 		}
 		if n++; n > 1 {

@@ -74,7 +74,7 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 		return event.Event{}, sqldb.WrapError(s.db, err, "read event")
 	}
 	e, err := set.Load(ctx, 0)
-	if err == nil && set.Gone(0) {
+	if err == nil && set.IsGone(0) {
 		err = fault.New(fault.NotFound, "no event %s", id)
 	}
 	return e, err
