@@ -70,14 +70,7 @@ func (p logPart) halves() (a, b logPart, ok bool) {
 	}
 	middle := p.records / 2
 	events := min(middle, len(p.batch.Events))
-	parts := 0
-	for left := middle - events; parts < len(p.batch.LogParts); parts++ {
-		if parts == 0 || p.batch.LogParts[parts].Seq != p.batch.LogParts[parts-1].Seq {
-			if left--; left < 0 {
-				break
-			}
-		}
-	}
+	parts := append(recordsIn(p.batch.LogParts), len(p.batch.LogParts))[middle-events]
 	first := batchOf(p.batch, p.batch.Events[:events], p.batch.LogParts[:parts])
 	second := batchOf(p.batch, p.batch.Events[events:], p.batch.LogParts[parts:])
 	return logPart{p.project, first, middle, p.unused, nil}, logPart{p.project, second, p.records - middle, p.unused, nil}, true
@@ -110,13 +103,18 @@ func (e *spangroveExporter) mapLogs(project int64, ld plog.Logs) logPart {
 	p := logPart{project: project, batch: e.stepMapper(ld), unused: &unusedLogs{rejected, dropped}}
 	reserveSource(&p.batch)
 	p.batch.LogParts = parts
-	p.records = len(p.batch.Events)
+	p.records = len(p.batch.Events) + len(recordsIn(parts))
+	return p
+}
+
+// recordsIn returns where the log parts of each record begin.
+func recordsIn(parts []event.LogPart) (begins []int) {
 	for i := range parts {
 		if i == 0 || parts[i].Seq != parts[i-1].Seq {
-			p.records++
+			begins = append(begins, i)
 		}
 	}
-	return p
+	return begins
 }
 
 // splitLogs sorts a request's records by project, as split does with spans.
