@@ -125,8 +125,7 @@ func (b *eventBuilder) name(e *event.Event) {
 }
 
 // callersUser takes the user that a caller names in OpenInference's JSON of its own metadata, where
-// LangChain's configuration has it, too; or else the account
-// that the convention knows, whose attribute stays as well.
+// LangChain's configuration has it, too; or else the account that the convention knows, whose attribute stays as well.
 func (b *eventBuilder) callersUser() {
 	if b.filled(fieldUser.field) {
 		return

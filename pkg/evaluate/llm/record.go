@@ -100,13 +100,12 @@ func (e *Engine) locate(ctx context.Context, j *judgement) {
 		_, err := e.deps.Recorder.Event(ctx, j.project, id)
 		return fault.IsNotFound(err)
 	}
-	if j.metricID == "" && deleted(ctx) {
+	if j.metricID != "" {
+		j.request.vain = deleted
+	} else if deleted(ctx) {
 		return
 	}
 	j.about = id
-	if j.metricID != "" {
-		j.request.vain = deleted
-	}
 }
 
 // known looks for the recorded answer to the same question. One whose signature is not the server's,

@@ -117,19 +117,17 @@ func (s *Store) readBackfill(
 // progress counts the evaluations that a backfill has asked for by their state. It is never stored: workers would have to write
 // the backfill's row with each result, and wait for one another there.
 func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
-	err = countAsked(ctx, c, project, id, "", &p)
-	return p, err
+	return countAsked(ctx, c, project, id, "")
 }
 
 // unended is progress without what has a result. A step goes by it: what that costs does not grow with all that the backfill has done.
 func (s *Store) unended(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
-	err = countAsked(ctx, c, project, id, " AND state < 2", &p)
-	return p, err
+	return countAsked(ctx, c, project, id, " AND state < 2")
 }
 
-func countAsked(ctx context.Context, c sqldb.Conn, project int64, id, cond string, p *evaluation.Progress) error {
+func countAsked(ctx context.Context, c sqldb.Conn, project int64, id, cond string) (p evaluation.Progress, err error) {
 	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
-	return sqldb.Each(ctx, c, `SELECT state, count(*)
+	err = sqldb.Each(ctx, c, `SELECT state, count(*)
 		FROM evaluation
 		WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> ''`+cond+`
 		GROUP BY state`, []any{project, id},
@@ -141,6 +139,7 @@ func countAsked(ctx context.Context, c sqldb.Conn, project int64, id, cond strin
 			}
 			return err
 		})
+	return p, err
 }
 
 // writeBackfill stores a backfill that the transaction holds, as the next version of d.
