@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/segment"
 )
@@ -14,6 +15,9 @@ const maxIndexedPage = 2000
 
 // earlyKeys is from how many rows on a search that is not counted reads them before it looks at further segments.
 const earlyKeys = 50
+
+// fewPlaces is of how many events of a segment at most the places are kept, so that asking again decodes no columns for them.
+const fewPlaces = 100
 
 // searchesSegments reports whether a search is answered from segments if there are any: columns must decide all filters, and no index may
 // lead to the answer at once.
@@ -122,16 +126,13 @@ func (x *segmentSearch) add(b *segment.Block, d query.Decided) error {
 	n := d.Match.Count()
 	x.total += n
 	if n > 0 && x.mayHold(b) {
-		values, err := x.q.Sort.SortValuesOf(b)
+		maybe, err := x.addPlaces(b, d.Match, n)
 		if err != nil {
 			return err
 		}
-		values.Maybe.And(d.Match)
-		d.Match.AndNot(values.Maybe)
-		d.Maybe.Or(values.Maybe)
-		x.total -= values.Maybe.Count()
-		if err := x.addPlaces(b, d, values.Values); err != nil {
-			return err
+		if !maybe.Empty() {
+			x.total -= maybe.Count()
+			d.Maybe.Or(maybe)
 		}
 	}
 	return x.v.addLoose(b, d)
@@ -153,25 +154,66 @@ func (x *segmentSearch) mayHold(b *segment.Block) bool {
 	return x.top.wantsValue(best)
 }
 
-// addPlaces adds the events of a segment that match. Ids and days are read if one of them may be on the page.
-func (x *segmentSearch) addPlaces(b *segment.Block, d query.Decided, values []float64) error {
-	var keys *segment.Keys
-	for row := range d.Match.All() {
-		v := values[row]
-		if !x.top.wantsValue(v) {
-			continue
+// addPlaces adds n events of a segment that match, and returns those of them whose place columns do not tell.
+func (x *segmentSearch) addPlaces(b *segment.Block, rows column.Set, n int) (maybe column.Set, err error) {
+	if n > fewPlaces {
+		return eachPlace(b, rows, x.q.Sort, x.wantsValue, x.top.consider)
+	}
+	few, err := answerOf(x.v, b, x.q, "found "+string(x.q.Sort), func(found query.Decided) (*places, error) {
+		p := &places{}
+		maybe, err := eachPlace(b, found.Match, x.q.Sort, anyValue, func(at EventPlace) { p.list = append(p.list, at) })
+		if !maybe.Empty() {
+			p.maybe = maybe
 		}
-		if a := x.q.After; a != nil && isBehind(a.Value, v, x.q.Ascending) {
+		return p, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range few.list {
+		x.top.consider(at)
+	}
+	return few.maybe, nil
+}
+
+// wantsValue reports whether an event with a value to sort by may be on the page.
+func (x *segmentSearch) wantsValue(v float64) bool {
+	a := x.q.After
+	return x.top.wantsValue(v) && (a == nil || !isBehind(a.Value, v, x.q.Ascending))
+}
+
+func anyValue(float64) bool { return true }
+
+// places are those of the few events of a segment that a search finds.
+type places struct {
+	list  []EventPlace
+	maybe column.Set // rows whose place columns do not tell
+}
+
+// Bytes returns about how much memory they take.
+func (p *places) Bytes() int { return 100 + 40*len(p.list) + 8*len(p.maybe) }
+
+// eachPlace calls f with the places of rows of a segment whose values are wanted, and returns the rows whose place columns do not tell. Ids
+// and days are read if a value is wanted.
+func eachPlace(b *segment.Block, rows column.Set, sort query.EventSort, wants func(value float64) bool, f func(EventPlace)) (maybe column.Set, err error) {
+	values, err := sort.SortValuesOf(b)
+	if err != nil {
+		return nil, err
+	}
+	values.Maybe.And(rows)
+	var keys *segment.Keys
+	for row := range rows.All() {
+		v := values.Values[row]
+		if values.Maybe.Has(row) || !wants(v) {
 			continue
 		}
 		if keys == nil {
-			var err error
 			if keys, err = b.Keys(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		id, day := keys.Of(row)
-		x.top.consider(EventPlace{query.Place{Value: v, ID: id}, day})
+		f(EventPlace{query.Place{Value: v, ID: id}, day})
 	}
-	return nil
+	return values.Maybe, nil
 }
