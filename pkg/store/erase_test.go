@@ -16,13 +16,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/spangrove/spangrove/pkg/column"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/storetest"
 )
 
 // filesWith lists the files of a directory that contain a text, with how often.
@@ -102,6 +105,195 @@ func TestErasedFromSegments(t *testing.T) {
 	waitErased(t, place)
 	if n := place.Count(t, `SELECT count(*) FROM segment_column`); n != 0 {
 		t.Errorf("%d columns of deleted events are left", n)
+	}
+}
+
+// indexesWith lists the parts of segments, headers, columns and indexes of words, that contain a text.
+func indexesWith(t *testing.T, parts map[string][]byte, text string) (found []string) {
+	t.Helper()
+	if len(parts) == 0 {
+		t.Fatal("there is no segment")
+	}
+	for name, data := range parts {
+		raw, err := column.Open(data)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if bytes.Contains(raw, []byte(text)) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// segmentParts selects what segments consist of, with a name of each.
+const segmentParts = `SELECT 'header of ' || id, header FROM segment WHERE header IS NOT NULL
+	UNION ALL SELECT 'column ' || number || ' of ' || segment_id, data FROM segment_column`
+
+func (p sqlitePlace) segments(t *testing.T) map[string][]byte {
+	t.Helper()
+	db := p.db(t)
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), segmentParts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	parts := map[string][]byte{}
+	for rows.Next() {
+		var name string
+		var data []byte
+		if err := rows.Scan(&name, &data); err != nil {
+			t.Fatal(err)
+		}
+		parts[name] = data
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+func (p postgresPlace) segments(t *testing.T) map[string][]byte {
+	t.Helper()
+	conn := p.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	rows, err := conn.Query(t.Context(), segmentParts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string][]byte{}
+	var name string
+	var data []byte
+	if _, err := pgx.ForEachRow(rows, []any{&name, &data}, func() error {
+		parts[name] = slices.Clone(data)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return parts
+}
+
+// segmentPlace is a place whose segments can be looked into.
+type segmentPlace interface {
+	storetest.Place
+	segments(t *testing.T) map[string][]byte
+}
+
+func TestErasedFromIndexes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		place func(t *testing.T) segmentPlace
+	}{
+		{"SQLite", func(t *testing.T) segmentPlace { return sqlitePlace{dir: t.TempDir()} }},
+		{"PostgreSQL", func(t *testing.T) segmentPlace { return newPostgresPlace(t) }},
+	} {
+		t.Run(tt.name+"/payloads that expired", func(t *testing.T) {
+			t.Parallel()
+			erasedFromIndexes(t, tt.place(t), func(s *store.Store, projectID int64, _ []uuid.UUID) error {
+				if _, err := s.ChangeRetention(t.Context(), projectID, func(r *project.Retention) error {
+					days := 10.0
+					return r.Set("payload_days", &days)
+				}); err != nil {
+					return err
+				}
+				return s.Retain(t.Context())
+			})
+		})
+		t.Run(tt.name+"/an event of a session that stays", func(t *testing.T) {
+			t.Parallel()
+			erasedFromIndexes(t, tt.place(t), func(s *store.Store, projectID int64, events []uuid.UUID) error {
+				for _, id := range events {
+					if err := s.DeleteEvent(t.Context(), projectID, id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// erasedFromIndexes stores two events of 20 days ago with a mark in inputs, outputs and configuration, in two segments, and many others, has the text of the two removed,
+// and looks for it in what segments consist of. The event of a session shows what its events have, and may be in another segment than these.
+func erasedFromIndexes(t *testing.T, place segmentPlace, remove func(s *store.Store, projectID int64, events []uuid.UUID) error) {
+	t.Helper()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	ok(err)
+	before := float64(time.Now().AddDate(0, 0, -20).UnixMilli())
+	old := func(e event.Event) event.Incoming {
+		e.Start = before
+		in := event.Incoming{Event: e}
+		in.Complete(time.Now())
+		return in
+	}
+	var sessions, marks []uuid.UUID
+	put := func(list ...event.Incoming) {
+		t.Helper()
+		ok(s.Put(t.Context(), p.ID, event.Batch{Events: list}))
+	}
+	putMarked := func() {
+		t.Helper()
+		session := sessions[len(marks)]
+		marks = append(marks, uuid.New())
+		put(old(event.Event{ID: marks[len(marks)-1], SessionID: session, Type: event.TypeModel, Name: "call", Source: "test",
+			Inputs: []byte(`{"q":"` + mark + `"}`), Outputs: []byte(`{"a":"` + mark + `"}`), Config: []byte(`{"template":"` + mark + `","` + mark + `":1}`)}))
+	}
+	for range 2 {
+		sessions = append(sessions, uuid.New())
+		put(old(event.Event{ID: sessions[len(sessions)-1], SessionID: sessions[len(sessions)-1], Type: event.TypeSession, Name: "chat", Source: "test"}))
+	}
+	putMarked()
+	kept := marked("kept", uuid.New(), 1)
+	for len(kept) < 1500 {
+		more := kept[0]
+		more.ID = uuid.New()
+		kept = append(kept, more)
+	}
+	put(kept...)
+	ok(s.Seal(t.Context()))
+	putMarked()
+	ok(s.Seal(t.Context()))
+	ok(s.RebuildIndex(t.Context(), p.ID)) // so that the first segment has what the event of the second session shows now
+	ok(s.Seal(t.Context()))
+	if found := indexesWith(t, place.segments(t), mark); len(found) < 4 {
+		t.Fatalf("before, the mark is in %q", found)
+	}
+
+	ok(remove(s, p.ID, marks))
+	// The background may be building a segment that Seal would build, of how the rows were before.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		ok(s.Seal(t.Context()))
+		found := indexesWith(t, place.segments(t), mark)
+		if found == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the mark is still in %q", found)
+		}
+	}
+	for word, want := range map[string]int{mark: 0, "kept": len(kept) + 1} { // with the event of the session
+		for _, field := range []string{"inputs", "outputs"} {
+			filters, err := query.ParseFilters([]byte(`[{"field":"`+field+`","operator":"contains","type":"string","value":"`+word+`"}]`), "filters")
+			ok(err)
+			q := query.Search{Limit: 1, Page: 1, Filters: filters}
+			for how, ctx := range map[string]context.Context{"segments": events.FromSegments(t.Context()), "rows": events.FromRows(t.Context())} {
+				set, err := s.Search(ctx, p.ID, q)
+				ok(err)
+				if set.Total != want {
+					t.Errorf("%d events have %s in their %s by %s, want %d", set.Total, word, field, how, want)
+				}
+			}
+		}
 	}
 }
 

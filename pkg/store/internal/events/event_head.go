@@ -25,7 +25,7 @@ const (
 	flagInputs     = 1 << 18 // it has inputs
 	flagOutputs    = 1 << 19 // it has outputs
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
-	flagExpired    = 1 << 21 // its payload was removed by a rule of retention
+	flagExpired    = 1 << 21 // its payload was removed by a rule of retention; the triggers of segment_stale go by it as well
 	flagNoConfig   = 1 << 22 // it has no configuration; not set for one that was stored before this flag was
 	flagEnd        = 1 << 23 // a session event whose end an update has given
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// Segments are built again from rows: those without columns, those of which many events have changed or some are gone, and small
-// neighbours, which become one. It is the same as sealing, but that the changes that the new columns have are taken off the record;
+// Segments are built again from rows: those without columns, those of which many events have changed, those that may have text that is not kept any
+// more, and small neighbours, which become one. It is the same as sealing, but that the changes that the new columns have are taken off the record;
 // one that came after the snapshot has raised the count of changes, and stays.
 
 const (
@@ -29,6 +29,7 @@ type segmentState struct {
 	segment.Segment
 	project     int64
 	stale, gone int
+	erased      bool // it may have text of events that are gone, or whose payload is
 }
 
 // mergeSegments builds segments again until none is due or stop says so. Between two of them it seals the events that have come, and while
@@ -107,11 +108,11 @@ func (s *Store) segmentStates(ctx context.Context) (list []segmentState, err err
 			return err
 		}
 		at := 0
-		return sqldb.Each(ctx, c, `SELECT project_id, seq, gone FROM segment_stale ORDER BY project_id, seq`, nil,
+		return sqldb.Each(ctx, c, `SELECT project_id, seq, gone, erased FROM segment_stale ORDER BY project_id, seq`, nil,
 			func(scan func(...any) error) error {
 				var project, seq int64
-				var gone bool
-				if err := scan(&project, &seq, &gone); err != nil {
+				var gone, erased bool
+				if err := scan(&project, &seq, &gone, &erased); err != nil {
 					return err
 				}
 				for at < len(list) && (list[at].project < project || (list[at].project == project && list[at].LastSeq < seq)) {
@@ -119,6 +120,7 @@ func (s *Store) segmentStates(ctx context.Context) (list []segmentState, err err
 				}
 				if at < len(list) && list[at].project == project && list[at].FirstSeq <= seq {
 					list[at].stale++
+					list[at].erased = list[at].erased || erased
 					if gone {
 						list[at].gone++
 					}
@@ -148,7 +150,7 @@ func dueSegments(list []segmentState, idle bool) (runs [][]segmentState) {
 			i += n
 			continue
 		}
-		if x := list[i]; !x.HasHeader || x.gone > 0 || x.stale*share > x.Events {
+		if x := list[i]; !x.HasHeader || x.erased || x.stale*share > x.Events {
 			runs = append(runs, list[i:i+1])
 		}
 		i++
@@ -203,7 +205,8 @@ func deleteSegment(ctx context.Context, tx *Commit, id int64) (n int64, err erro
 	return n, err
 }
 
-// dropDeleted drops the columns in which there may be text of events that are deleted.
+// dropDeleted drops the columns in which there may be text of events that are deleted. Those with text of payloads that expired, or with what the event of a session
+// showed of one that was deleted, go when the segment is built anew, which is due at once: they leave most of their events what they are, and questions need them.
 func (s *Store) dropDeleted(ctx context.Context) error {
 	list, err := s.segmentStates(ctx)
 	if err != nil {
@@ -229,13 +232,16 @@ func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
 		events += x.Events
 	}
 	var built []builtSegment
+	var erased bool
 	stale := map[int64][]int64{} // places by the count of changes
 	err := s.db.Snapshot(ctx, func(c sqldb.Conn) (err error) {
-		err = sqldb.Each(ctx, c, `SELECT seq, changes FROM segment_stale WHERE project_id = $1 AND seq >= $2 AND seq <= $3`,
+		err = sqldb.Each(ctx, c, `SELECT seq, changes, erased FROM segment_stale WHERE project_id = $1 AND seq >= $2 AND seq <= $3`,
 			[]any{project, first, last}, func(scan func(...any) error) error {
 				var seq, changes int64
-				err := scan(&seq, &changes)
+				var is bool
+				err := scan(&seq, &changes, &is)
 				stale[changes] = append(stale[changes], seq)
+				erased = erased || is
 				return err
 			})
 		if err != nil {
@@ -260,8 +266,8 @@ func (s *Store) rebuild(ctx context.Context, run []segmentState) error {
 		if err := s.insertSegments(ctx, tx, built); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(run, func(x segmentState) bool { return x.gone > 0 }) {
-			// Deleted text was in the columns.
+		if erased {
+			// Text that is not kept any more was in the columns.
 			if err := tx.Deleted(ctx); err != nil {
 				return err
 			}
