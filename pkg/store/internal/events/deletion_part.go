@@ -223,11 +223,8 @@ func (s *Store) removeEvents(ctx context.Context, tx *Commit, project int64, lis
 		if old.ID != t.ID || old.IsSession() {
 			continue // the id is that of a session by now
 		}
-		var span uuid.UUID
-		// Read before the row goes: log parts and children name the event by this id where it differs from its own.
-		if _, err := sqldb.One(ctx, tx, `SELECT span_id
-			FROM event
-			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{project, old.Day, tx.ID(old.ID)}, sqldb.ScanID(&span)); err != nil {
+		span, err := beside(ctx, tx, old)
+		if err != nil {
 			return n, nil, err
 		}
 		ids, spans = append(ids, old.ID), append(spans, old.ID)
@@ -282,12 +279,17 @@ func (s *Store) eraseSome(ctx context.Context, tx *Commit, project int64, list [
 	}
 	done := map[int64]bool{}
 	for _, old := range list {
-		if old.chunk == nil || done[*old.chunk] {
-			continue
+		if old.chunk != nil && !done[*old.chunk] {
+			done[*old.chunk] = true
+			if err := s.eraseFromChunk(ctx, tx, old); err != nil {
+				return n, err
+			}
 		}
-		done[*old.chunk] = true
-		if err := s.eraseFromChunk(ctx, tx, old); err != nil {
-			return n, err
+		if old.former != nil && !done[*old.former] {
+			done[*old.former] = true
+			if err := s.eraseFormer(ctx, tx, old); err != nil {
+				return n, err
+			}
 		}
 	}
 	return n, nil

@@ -45,11 +45,8 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			id = old.ID
 			return nil
 		}
-		var span uuid.UUID
-		// Read before the row goes: log parts and children name the event by this id where it differs from its own.
-		if _, err := sqldb.One(ctx, tx, `SELECT span_id
-			FROM event
-			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.Day, tx.ID(old.ID)}, sqldb.ScanID(&span)); err != nil {
+		span, err := beside(ctx, tx, old)
+		if err != nil {
 			return err
 		}
 		if err := s.erase(ctx, tx, old); err != nil {
@@ -71,6 +68,15 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	}
 	s.kickNames()
 	return s.deleteJudges(ctx, projectID, judges)
+}
+
+// beside reads of an event that is to be deleted, before its row goes, the id by which log parts and children name it, Nil if that is its own, and sets the
+// chunk that its payload has left.
+func beside(ctx context.Context, tx *Commit, old *Stored) (span uuid.UUID, err error) {
+	_, err = sqldb.One(ctx, tx, `SELECT span_id, former_chunk
+		FROM event
+		WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{old.project, old.Day, tx.ID(old.ID)}, sqldb.ScanID(&span), &old.former)
+	return span, err
 }
 
 // eraseBeside deletes what belongs to events that are deleted but is stored elsewhere: log records, updates that wait,
@@ -151,10 +157,28 @@ func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 	if err := tx.removeIDs(ctx, old.project, old.Day, old.ID); err != nil {
 		return err
 	}
-	if old.chunk == nil {
+	if old.chunk != nil {
+		if err := s.eraseFromChunk(ctx, tx, old); err != nil {
+			return err
+		}
+	}
+	return s.eraseFormer(ctx, tx, old)
+}
+
+// eraseFormer deletes what an event whose row is gone had in the chunk that its payload has left, if others of its session still have theirs there.
+func (s *Store) eraseFormer(ctx context.Context, tx *Commit, old *Stored) error {
+	if old.former == nil {
 		return nil
 	}
-	return s.eraseFromChunk(ctx, tx, old)
+	left := *old
+	left.chunk = old.former
+	// Their day is the chunk's. A chunk that none of them has is gone, and its id may be that of another session's.
+	there, err := sqldb.One(ctx, tx, `SELECT day FROM event WHERE `+s.Dialect.OfSession()+` AND chunk = $3 LIMIT 1`,
+		[]any{old.project, tx.ID(old.SessionID), *old.former}, &left.Day)
+	if err != nil || !there {
+		return err
+	}
+	return s.eraseFromChunk(ctx, tx, &left)
 }
 
 // eraseFromChunk deletes the payload of an event whose row is gone, and those of all others of its chunk without a row: the chunk is rewritten

@@ -18,7 +18,7 @@ import (
 //  1. The cost of a model call and the total of its tokens are computed anew if its model or tokens changed. What the call's sender reported
 //     stays, also where the payload that told it is gone.
 //  2. A payload that did not change stays in the chunk that it shares. One that changed gets a chunk of its own, and the
-//     former one is deleted if nobody else's payload is in it.
+//     former one is deleted if nobody else's payload is in it; else the row names it, so that what it has goes with the event.
 //  3. The row is updated under its key, with a new day if the start moved to another one; version tells readers that
 //     the row is another.
 //  4. The tree, the index of fields, the outbox and the counts learn of the difference.
@@ -42,7 +42,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	if err != nil {
 		return err
 	}
-	if err := updateHead(ctx, tx, old.Day, after, chunk, off); err != nil {
+	if err := updateHead(ctx, tx, old, after, chunk, off); err != nil {
 		return err
 	}
 	// These only note the difference. What they write follows at the end of the transaction, in one order for all writers.
@@ -132,9 +132,13 @@ func rewritePayload(ctx context.Context, tx *Commit, old *Stored, before, after 
 	return &c.ID, h.off, nil
 }
 
-// updateHead is step 3 of Rewrite: it writes a head over the row of its event, which is stored on a day.
-func updateHead(ctx context.Context, tx *Commit, day int32, after *head, chunk *int64, off int) error {
+// updateHead is step 3 of Rewrite: it writes a head over the row of its event.
+func updateHead(ctx context.Context, tx *Commit, old *Stored, after *head, chunk *int64, off int) error {
 	e := after.ev
+	var former *int64
+	if chunk != old.chunk {
+		former = old.chunk // only the first one may be shared
+	}
 	var parent any
 	if after.parent != uuid.Nil {
 		parent = tx.ID(after.parent)
@@ -162,10 +166,11 @@ func updateHead(ctx context.Context, tx *Commit, day int32, after *head, chunk *
 			chunk_offset = $22,
 			duplicate_key = $23,
 			target_id = $24,
+			former_chunk = coalesce(former_chunk, $25),
 			version = version + 1
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
 		after.project,
-		day,
+		old.Day,
 		tx.ID(e.ID),
 		after.day,
 		parent,
@@ -188,6 +193,7 @@ func updateHead(ctx context.Context, tx *Commit, day int32, after *head, chunk *
 		off,
 		sqldb.Blob(after.duplicateKey),
 		sqldb.NullText(after.target),
+		former,
 	)
 	return err
 }

@@ -55,6 +55,8 @@ type Stored struct {
 	runID   string
 	trace   int64 // hash of the trace; 0: not a span's event
 	gone    bool  // it was deleted before its payload was read
+
+	former *int64 // the chunk that its payload was in at first, if it has left it; set of one that is to be deleted (beside)
 }
 
 // Columns lists the head columns in the order ScanHead reads them.
