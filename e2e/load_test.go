@@ -75,6 +75,7 @@ type load struct {
 	srv    *harness.Server
 	ledger *ledger
 	rest   atomic.Int64 // nanoseconds that a sender rests after an answer
+	ended  chan struct{}
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -88,7 +89,7 @@ func startLoad(t *testing.T, srv *harness.Server, l *ledger, seed uint64) *load 
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ld := &load{srv: srv, ledger: l, cancel: func() { cancel(); conn.Close() }}
+	ld := &load{srv: srv, ledger: l, ended: make(chan struct{}), cancel: func() { cancel(); conn.Close() }}
 	client := ptraceotlp.NewGRPCClient(conn)
 	senders := []func(context.Context, *rand.Rand) error{
 		func(ctx context.Context, r *rand.Rand) error { return ld.grpc(ctx, r, client) },
@@ -98,13 +99,16 @@ func startLoad(t *testing.T, srv *harness.Server, l *ledger, seed uint64) *load 
 	for i, send := range senders {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		ld.wg.Go(func() {
-			for ctx.Err() == nil {
+			for {
 				rest := time.Duration(ld.rest.Load())
 				if send(ctx, r) != nil {
 					rest = 5 * time.Millisecond // the server is gone or busy: give way, then try again
 				}
 				select {
 				case <-ctx.Done():
+					return
+				case <-ld.ended:
+					return
 				case <-time.After(rest):
 				}
 			}
@@ -113,8 +117,15 @@ func startLoad(t *testing.T, srv *harness.Server, l *ledger, seed uint64) *load 
 	return ld
 }
 
-// stop ends the senders and waits for them.
-func (ld *load) stop() { ld.cancel(); ld.wg.Wait() }
+// stop ends the senders and waits for them, and for the answers that they wait for, a minute at most: a request that is cancelled may be stored
+// afterwards, among the pages of an export.
+func (ld *load) stop() {
+	close(ld.ended)
+	timer := time.AfterFunc(time.Minute, ld.cancel)
+	ld.wg.Wait()
+	timer.Stop()
+	ld.cancel()
+}
 
 // await returns once n more events were acknowledged.
 func (ld *load) await(t *testing.T, n int64) {
