@@ -34,7 +34,7 @@ var backfillColumns = []column{
 
 func (a *app) backfills() *cobra.Command {
 	return noun("backfills", "Backfills: a metric scores past events",
-		a.idLister("list METRIC", "List the backfills of a metric, newest first", listing{
+		a.idLister("list METRIC", "List the backfills of a metric, oldest first", listing{
 			plural: "backfills", at: "backfills", limit: 100, columns: backfillColumns, example: `spangrove backfills list ` + exampleMetric,
 		}, func(metric string) client.Request { return get(path("metrics", metric, "backfills")) }),
 		a.backfillStart(),
