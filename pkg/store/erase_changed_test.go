@@ -3,7 +3,6 @@ package store_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -33,9 +32,7 @@ func TestErasedOfChanged(t *testing.T) {
 			t.Parallel()
 			place := newPostgresPlace(t)
 			erasedOfChanged(t, place.Open(t, store.Options{PackAfter: -1}), packed, func() []string {
-				for end := time.Now().Add(5 * time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0 && time.Now().Before(end); {
-					time.Sleep(10 * time.Millisecond)
-				}
+				waitDeleted(t, place)
 				return rowsWith(t, place, mark)
 			})
 		})

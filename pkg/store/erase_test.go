@@ -61,6 +61,16 @@ func waitErased(t *testing.T, place sqlitePlace) {
 	}
 }
 
+// waitDeleted waits until no deletion is under way.
+func waitDeleted(t *testing.T, place postgresPlace) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what was to be deleted is still being deleted")
+		}
+	}
+}
+
 // marked returns a batch of events of many sizes that all carry a mark wherever an event can carry text.
 func marked(mark string, session uuid.UUID, n int) []event.Incoming {
 	var list []event.Incoming
@@ -578,9 +588,7 @@ func TestPostgresErased(t *testing.T) {
 		}
 	}
 	erasedEach(t, s, session, func() []string {
-		for end := time.Now().Add(time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0 && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
+		waitDeleted(t, place)
 		return rowsWith(t, place, mark)
 	})
 }

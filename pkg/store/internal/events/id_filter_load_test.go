@@ -1,7 +1,6 @@
 package events
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -28,16 +27,6 @@ func TestFillIDFilter(t *testing.T) {
 			ids = append(ids, e.ID)
 		}
 		if err := s.Put(ctx, testProject, b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec := func(text string) {
-		t.Helper()
-		err := s.changeSegments(ctx, func(ctx context.Context, tx *Commit) error {
-			_, err := tx.Exec(ctx, text)
-			return err
-		})
-		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +62,7 @@ func TestFillIDFilter(t *testing.T) {
 			t.Errorf("%d events are looked for on %d other days", len(ids), more)
 		}
 	}
-	exec(`INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'a', 'a', 0)`)
+	makeTestProject(t, s)
 	put(0, 300)
 	put(1, 200)
 	check(true) // rows
@@ -84,13 +73,13 @@ func TestFillIDFilter(t *testing.T) {
 	put(1, 50)
 	put(2, 70)
 	check(true)
-	exec(`UPDATE segment SET header = NULL`)
-	exec(`DELETE FROM segment_column`)
+	execTest(t, s, `UPDATE segment SET header = NULL`)
+	execTest(t, s, `DELETE FROM segment_column`)
 	check(true) // segments without columns
 	if err := s.Seal(ctx); err != nil {
 		t.Fatal(err)
 	}
 	check(true)
-	exec(`UPDATE segment_column SET data = x'00' WHERE number = 0`)
+	execTest(t, s, `UPDATE segment_column SET data = x'00' WHERE number = 0`)
 	check(false)
 }

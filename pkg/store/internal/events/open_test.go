@@ -64,6 +64,23 @@ func closeTest(s *Store) {
 	s.Close()
 }
 
+// execTest runs a statement in a transaction.
+func execTest(t *testing.T, s *Store, text string) {
+	t.Helper()
+	if err := s.changeSegments(t.Context(), func(ctx context.Context, tx *Commit) error {
+		_, err := tx.Exec(ctx, text)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makeTestProject makes testProject. Segments are built of projects that there are.
+func makeTestProject(t *testing.T, s *Store) {
+	t.Helper()
+	execTest(t, s, `INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'p', 'p', 0)`)
+}
+
 // sharing has a store put off what is asked of it until release is called: it is done in one transaction then.
 type sharing struct {
 	s       *Store

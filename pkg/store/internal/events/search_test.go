@@ -1,7 +1,6 @@
 package events
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -45,16 +44,7 @@ func TestPlacesOfFewEventsAreKept(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := openTest(t, Options{})
-	exec := func(text string) {
-		t.Helper()
-		if err := s.changeSegments(ctx, func(ctx context.Context, tx *Commit) error {
-			_, err := tx.Exec(ctx, text)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	exec(`INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'a', 'a', 0)`)
+	makeTestProject(t, s)
 	var b event.Batch
 	var want []uuid.UUID // newest first
 	for i := range 300 {
@@ -93,7 +83,7 @@ func TestPlacesOfFewEventsAreKept(t *testing.T) {
 	search(2, want[:2])
 	// A search that reads a column from now on finds it damaged, and drops the columns.
 	s.columns = segment.NewCache(1 << 20)
-	exec(`UPDATE segment_column SET data = x'00'`)
+	execTest(t, s, `UPDATE segment_column SET data = x'00'`)
 	search(3, want)
 	columns := 0
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM segment_column`, nil, &columns); err != nil || columns == 0 {

@@ -24,12 +24,13 @@ const (
 	staleIdle  = 200
 )
 
-// segmentState is a segment and how many of its events have changed since it was built.
+// segmentState is a segment and what has changed of its events since it was built.
 type segmentState struct {
 	segment.Segment
-	project     int64
-	stale, gone int
-	erased      bool // it may have text of events that are gone, or whose payload is
+	project int64
+	stale   int  // events that have changed
+	gone    bool // some are deleted
+	erased  bool // it may have text of events that are gone, or whose payload is
 }
 
 // mergeSegments builds segments again until none is due or stop says so. Between two of them it seals the events that have come, and while
@@ -120,10 +121,8 @@ func (s *Store) segmentStates(ctx context.Context) (list []segmentState, err err
 				}
 				if at < len(list) && list[at].project == project && list[at].FirstSeq <= seq {
 					list[at].stale++
+					list[at].gone = list[at].gone || gone
 					list[at].erased = list[at].erased || erased
-					if gone {
-						list[at].gone++
-					}
 				}
 				return nil
 			})
@@ -214,7 +213,7 @@ func (s *Store) dropDeleted(ctx context.Context) error {
 	}
 	var ids []int64
 	for _, x := range list {
-		if x.gone > 0 {
+		if x.gone {
 			ids = append(ids, x.ID)
 		}
 	}

@@ -17,13 +17,7 @@ func TestSealedWhileWordsAreIndexed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := openTest(t, Options{})
-	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
-		_, err := tx.Exec(ctx, `INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'p', 'p', 0)`)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	makeTestProject(t, s)
 	put := func(n int) {
 		t.Helper()
 		for n > 0 {

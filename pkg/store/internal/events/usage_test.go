@@ -61,10 +61,7 @@ func TestUsageDueAfterEnd(t *testing.T) {
 			t.Errorf("%s: due is %v, want %v", what, ok, want)
 		}
 	}
-	change(func(ctx context.Context, tx *Commit) error {
-		_, err := tx.Exec(ctx, `INSERT INTO project(id, public_id, name, created_ms) VALUES (1, 'p', 'p', 0)`)
-		return err
-	})
+	makeTestProject(t, s)
 	change(func(_ context.Context, tx *Commit) error { tx.Counts.Stored(1, 100); return nil })
 	due("what was added", false)
 	change(func(_ context.Context, tx *Commit) error { tx.Counts.Shrunk(1); return nil })
