@@ -29,6 +29,21 @@ const failOnce = async (page, path, applies = () => true) => {
   });
 };
 
+/** Holds back what the page reads, searches by POST too, so that a change is the first that the server refuses. Returns what lets it go. */
+async function holdReads(page) {
+  let release;
+  const released = new Promise((done) => { release = done; });
+  const hold = async (r) => {
+    if (r.request().method() !== "PUT") await released;
+    await r.fallback();
+  };
+  await page.route("**/v1/**", hold);
+  return () => {
+    release();
+    return page.unroute("**/v1/**", hold);
+  };
+}
+
 /** Makes a key of a project, for a browser. */
 async function browserKey(project) {
   const { data } = await send("POST", `/v1/projects/${project}/fine_grained_api_keys`, { name: "browser", permissions: ["full"], expires_at: "2099-01-01T00:00:00Z" });
@@ -377,10 +392,12 @@ test("a sign-in that ends while a page is open begins anew, and what was typed i
   await go(`session/${session}?e=${event}`, ".detail .actions");
   await page.click(".actions >> text=Comment");
   await page.fill("dialog textarea", "a long comment");
+  let letGo = await holdReads(page);
   await send("DELETE", `/v1/projects/${project.id}/api_keys/${own.key_id}`);
   await page.click("dialog >> text=Save");
   const again = page.getByRole("dialog", { name: "This browser is signed out" });
   await again.waitFor();
+  await letGo();
   await flaws("signed out");
   await page.keyboard.press("Escape");
   await again.waitFor({ state: "detached" });
@@ -397,9 +414,11 @@ test("a sign-in that ends while a page is open begins anew, and what was typed i
   await page.waitForSelector(".detail .actions");
   await page.click(".actions >> text=Comment");
   await page.fill("dialog textarea", "a long comment");
+  letGo = await holdReads(page);
   await context.clearCookies();
   await page.click("dialog >> text=Save");
   await again.waitFor();
+  await letGo();
   await again.getByLabel("API key").fill("sg_wrong");
   await again.getByRole("button", { name: "Sign in" }).click();
   await again.locator("[role=alert]").waitFor();
