@@ -257,6 +257,9 @@ test("versions are compared, and runs lead to the version that they used", async
   await soon.equal(() => page.locator(".edits .changed del").innerText(), "order");
   await soon.equal(() => page.locator(".edits .changed ins").innerText(), "parcel");
   await flaws("versions");
+  await page.setViewportSize({ width: 800, height: 800 });
+  await page.getByRole("button", { name: "1 added" }).click({ trial: true }); // the list of versions does not cover it
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.getByRole("button", { name: "2 removed" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".edits details").length === 2);
   if (shots) await page.screenshot({ path: `${shots}/datasets-versions.png` });

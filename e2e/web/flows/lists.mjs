@@ -295,4 +295,23 @@ test("by keyboard alone: lists are sorted by their columns", async () => {
   await close();
 });
 
+test("in a narrow window the facets do not cover a row that is open, and are there after it", async () => {
+  const { q } = await sessions(2);
+  const { page, check, flaws, go, close } = await open({ width: 800 });
+  for (const of of ["sessions", "events"]) {
+    await go(list(of, q), ".table .row");
+    if (!await page.locator(".facets").count()) await page.click("[aria-label=Facets]");
+    await page.waitForSelector(".facets");
+    await page.focus(".table");
+    await page.keyboard.press("j");
+    await page.waitForSelector(".peek");
+    await page.click(".peek > header h2", { trial: true, position: { x: 4, y: 4 } });
+    await flaws(`${of}, a row and facets`);
+    await page.click(".peek > header [aria-label^=Close]");
+    await page.waitForSelector(".facets");
+  }
+  await check("facets");
+  await close();
+});
+
 await run();
