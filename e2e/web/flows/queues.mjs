@@ -288,8 +288,11 @@ test("queues are made, changed and deleted, with hostile texts, at all widths", 
   await page.getByRole("button", { name: `Edit made ${tag}` }).click();
   await soon.equal(() => page.locator("dialog #filter-bar").inputValue(), 'name:"answer hostile"');
   await page.getByLabel("Rubric, beside each item (Markdown)").fill("Is it clear?");
+  await send("PUT", `/v1/queues/${made.id}`, { annotators_per_item: 3, enabled: false }); // by somebody else, meanwhile
   await page.getByRole("button", { name: "Save" }).click();
   await page.waitForSelector("dialog", { state: "detached" });
+  const changed = (await send("GET", "/v1/queues")).queues.find((q) => q.id === made.id);
+  assert.deepEqual([changed.description, changed.annotators_per_item, changed.enabled, changed.metrics], ["Is it clear?", 3, false, [`clear ${tag}`]]);
   await page.getByRole("button", { name: `Delete made ${tag}` }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForSelector("dialog", { state: "detached" });

@@ -139,9 +139,11 @@ test("the project: a rule of retention is counted before it is set, limits go ba
   const limits = p.page.locator("form", { hasText: "Limits" });
   const set = async () => (await send("GET", `/v1/projects/${me.project.id}/limits`)).limits.evaluation_slots;
   await limits.locator("input").nth(7).fill("3");
+  await send("PUT", `/v1/projects/${me.project.id}/limits`, { judge_usd_per_day: 7 }); // by somebody else, meanwhile
   await limits.locator("button").click();
   await p.page.waitForFunction(() => document.querySelectorAll("form")[2]?.querySelectorAll("input")[7]?.placeholder === "3");
   assert.equal(await set(), 3);
+  assert.equal((await send("GET", `/v1/projects/${me.project.id}/limits`)).limits.judge_usd_per_day, 7);
   await limits.locator("input").nth(7).fill("");
   await limits.locator("button").click();
   await p.page.waitForFunction(() => document.querySelectorAll("form")[2]?.querySelectorAll("input")[7]?.placeholder !== "3");

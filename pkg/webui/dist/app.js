@@ -1,1 +1,1 @@
-import"./SIJD.js";
+import"./7CTM.js";

@@ -21,6 +21,11 @@ export function useWork(): { busy: boolean; problem: string; run: (work: () => P
   return { busy, problem, run };
 }
 
+/** Returns the fields of a form that differ from when it was opened: what is sent, so that what somebody else has changed meanwhile stays. */
+export function changesOf<T extends object>(opened: T, now: T): Partial<T> {
+  return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(opened[name as keyof T]))) as Partial<T>;
+}
+
 /** Reports whether a press is the second one of a double click: it confirms nothing that the first one has only asked for. */
 export const isDouble = (e: MouseEvent): boolean => e.detail > 1;
 

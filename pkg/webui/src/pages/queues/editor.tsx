@@ -6,7 +6,7 @@ import { go, href } from "../../app/router.ts";
 import { compile } from "../../model/filter.ts";
 import { Dialog, Problem, useLoaded } from "../../parts/common.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
-import { useWork } from "../../parts/form.tsx";
+import { changesOf, useWork } from "../../parts/form.tsx";
 import { useFields, valuesOf } from "../completion.ts";
 import { humanMetrics } from "../queues.tsx";
 
@@ -27,15 +27,14 @@ export function QueueEditor({ queue, onClose }: { queue: Queue | null; onClose: 
   const metrics = useLoaded("metrics", humanMetrics);
   const fields = useFields("events");
   const compiled = compile(q, "events");
+  const typed = { name, description: rubric, metrics: chosen, annotators_per_item: Number(people), lease_seconds: Math.round(Number(minutes) * 60), enabled };
+  const [opened] = useState(typed);
   const save = () => run(async () => {
-    const body: CreateQueueBody & UpdateQueueBody = {
-      name, description: rubric, metrics: chosen, annotators_per_item: Number(people), lease_seconds: Math.round(Number(minutes) * 60), enabled,
-    };
     // Filters that are sent make the queue look at all events again.
-    if (q.trim() !== (stored.q ?? "")) body.filters = { filterArray: compiled.filters, q: q.trim() } as Filters;
-    if (queue) await call(`v1/queues/${queue.id}`, { method: "PUT", body });
+    const filters = q.trim() === (stored.q ?? "") ? {} : { filters: { filterArray: compiled.filters, q: q.trim() } as Filters };
+    if (queue) await call(`v1/queues/${queue.id}`, { method: "PUT", body: { ...changesOf(opened, typed), ...filters } satisfies UpdateQueueBody });
     else {
-      const made = await call<CreateQueueAnswer>("v1/queues", { method: "POST", body });
+      const made = await call<CreateQueueAnswer>("v1/queues", { method: "POST", body: { ...typed, ...filters } satisfies CreateQueueBody });
       go(href(["queues", made.queue.id]));
       return;
     }

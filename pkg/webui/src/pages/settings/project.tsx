@@ -6,7 +6,7 @@ import { allows, loadMe, me } from "../../app/session.ts";
 import * as format from "../../model/format.ts";
 import { Copy, Problem, useLoaded } from "../../parts/common.tsx";
 import { Needs, projectPath } from "./common.tsx";
-import { useWork } from "../../parts/form.tsx";
+import { changesOf, useWork } from "../../parts/form.tsx";
 
 export function ProjectTab() {
   const project = useLoaded("project", async (signal) => (await call<Project[]>(`v1/projects?name=${encodeURIComponent(me.value!.project.name)}`, { signal }))[0]);
@@ -28,7 +28,7 @@ function Identity({ of: project, onChange }: { of: Project; onChange: () => void
   const [description, setDescription] = useState(project.description);
   const { busy, problem, run } = useWork();
   const save = () => run(async () => {
-    await call("v1/projects", { method: "PUT", body: { project_id: project.id, name: name.trim(), description } });
+    await call("v1/projects", { method: "PUT", body: { project_id: project.id, ...changesOf({ name: project.name, description: project.description }, { name: name.trim(), description }) } });
     await loadMe();
     onChange();
   });
@@ -103,10 +103,11 @@ function LimitsForm() {
 }
 
 function LimitFields({ of: limits, onChange }: { of: GetLimitsAnswer; onChange: () => void }) {
-  const [values, setValues] = useState<Record<string, string>>(Object.fromEntries(limitLabels.map(([name]) => [name, textOf(limits.limits[name])])));
+  const [opened] = useState<Record<string, string>>(Object.fromEntries(limitLabels.map(([name]) => [name, textOf(limits.limits[name])])));
+  const [values, setValues] = useState(opened);
   const { busy, problem, run } = useWork();
   const save = () => run(async () => {
-    await call(projectPath("limits"), { method: "PUT", body: Object.fromEntries(Object.entries(values).map(([name, v]) => [name, numberOf(v)])) });
+    await call(projectPath("limits"), { method: "PUT", body: Object.fromEntries(Object.entries(changesOf(opened, values)).map(([name, v]) => [name, numberOf(v ?? "")])) });
     onChange();
   });
   return (
