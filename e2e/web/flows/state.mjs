@@ -374,6 +374,9 @@ test("texts are copied on plain HTTP, too", async () => {
   const { page, check, go, close } = await open();
   await page.addInitScript(() => Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined })); // as browsers have it there
   await go(`session/${session}?e=${event}`, ".detail .event");
+  await page.locator("h1").click();
+  await page.keyboard.press("y");
+  await page.waitForSelector(".over >> text=The link is copied.");
   await page.locator(".summary [aria-label=\"Copy the session's id\"]").click();
   await page.waitForSelector(".summary .glyph.good");
   await page.focus("#find-in-session");
@@ -780,6 +783,9 @@ test("what cannot be copied is said", async () => {
   await go(`session/${session}?e=${event}`, ".detail .event");
   await page.locator(".summary [aria-label=\"Copy the session's id\"]").click();
   await page.waitForSelector(".summary [aria-label='Not copied'] .glyph.bad");
+  await page.locator("h1").click();
+  await page.keyboard.press("y");
+  await page.waitForSelector(".over >> text=The link could not be copied.");
   await page.waitForSelector(".summary [aria-label=\"Copy the session's id\"]"); // it may be tried again
   await page.click(".actions >> text=Link");
   await page.waitForSelector(".actions >> text=Not copied");

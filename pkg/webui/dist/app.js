@@ -1,1 +1,1 @@
-import"./7CTM.js";
+import"./35FE.js";

@@ -107,6 +107,12 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
     return () => clearTimeout(timer);
   }, [again]);
   const [showScores, setShowScores] = useState(false);
+  const [copied, setCopied] = useState(""); // what became of a copy by key or command, for a moment
+  useEffect(() => {
+    const timer = setTimeout(() => setCopied(""), 3000);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = (text: string, what: string) => void copyText(text).then(() => setCopied(`${what} is copied.`), () => setCopied(`${what} could not be copied.`));
   const hits = useHits(id, find);
   const match = useMemo(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
   const rows = useMemo(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
@@ -206,8 +212,8 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
       { id: "find", keys: ["/"], label: "Find in this session", group: "Session", run: () => document.getElementById("find-in-session")?.focus() },
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null, t: null }, true) },
       ...(offline.answer ? [] : [{ id: "compare", keys: ["g d"], label: "Compare with another session", group: "Session", run: () => go(href(["compare"], { left: id })) },
-        { id: "save-file", keys: [], label: "Copy the command that saves this session as a file", group: "Session", run: () => void copyText(`spangrove case export ${id} --file session.html`) }]),
-      { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void copyText(location.href) },
+        { id: "save-file", keys: [], label: "Copy the command that saves this session as a file", group: "Session", run: () => copy(`spangrove case export ${id} --file session.html`, "The command") }]),
+      { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => copy(location.href, "The link") },
     ]);
   }, [rows, tree, match]);
 
@@ -220,6 +226,7 @@ function Session({ tree, parts, again, id, view }: { tree: Tree; parts: TreePart
   const needsRows = view === "tree" || view === "timeline";
   return (
     <div class="page">
+      {copied && <p class="notice over" role="status">{copied}</p>}
       <header>
         <a class="button plain icon" href={href(["sessions"])} title="All sessions" aria-label="All sessions"><Icon name="events" small /></a>
         <h1 class="ellipsis" title={root.name}>{root.name}</h1>
