@@ -61,8 +61,11 @@ test("alerts: made by keyboard, tested, silenced, changed, deleted", async () =>
   await soon.equal(() => p.page.inputValue("dialog #filter-bar"), "type:tool");
   await p.page.selectOption("dialog label:has-text('Compared with') select", "week_before");
   await p.page.fill("dialog label:has-text('by more than') input", "20");
+  await send("PUT", `/v1/alerts/${made.id}`, { description: "call Ann", window_minutes: 120 }); // by somebody else, meanwhile
   await p.page.keyboard.press("Enter");
   await p.page.waitForSelector("td:has-text('more than 20 % above the week before')");
+  const changed = (await send("GET", `/v1/alerts/${made.id}`)).data;
+  assert.deepEqual([changed.threshold, changed.description, changed.window_minutes, changed.query.length], [20, "call Ann", 120, 1]);
   await p.page.reload(); // the address says which one is open
   await p.page.waitForSelector(".alert-detail");
   if (shots) await p.page.screenshot({ path: `${shots}/alerts-1280.png` });

@@ -1,1 +1,1 @@
-import"./35FE.js";
+import"./5DSQ.js";

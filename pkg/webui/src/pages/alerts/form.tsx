@@ -10,7 +10,7 @@ import { aggregations, textOf } from "../../model/charts.ts";
 import { compile } from "../../model/filter.ts";
 import * as format from "../../model/format.ts";
 import { useLoaded } from "../../parts/common.tsx";
-import { FormDialog } from "../../parts/form.tsx";
+import { changesOf, FormDialog } from "../../parts/form.tsx";
 import { FilterBar } from "../../parts/filterbar.tsx";
 import { summable, useFields, valuesOf } from "../completion.ts";
 import { useBooleans } from "../dashboards/data.ts";
@@ -108,18 +108,19 @@ export function AlertForm({ of, chart, onClose, onSaved }: { of: Alert | null; c
   const setChannels = (list: Channel[]) => change({ ...v, channels: list });
   const set = (changes: Partial<Draft>) => change({ ...v, ...changes });
   const edit = (i: number, changes: Partial<Channel>) => setChannels(channels.map((c, k) => (k === i ? { ...c, ...changes } : c)));
-  const { problem, filters } = compile(v.query, "events");
+  const { problem } = compile(v.query, "events");
   const week = v.compare === "week_before";
   const measured = measuredBy({ chart_id: v.chart || null, metric: v.metric, func: v.func, query: [] }, charts.value?.data ?? []);
   const booleans = useBooleans(measured ? [seriesOf(measured)] : []);
   const unit = measured ? unitOf(measured, booleans) : "";
+  const bodyOf = (v: Draft) => ({
+    name: v.name, description: v.description, compare: v.compare, op: v.op, threshold: Number(v.threshold), window_minutes: v.window, for_minutes: v.for, notify_no_data: v.noData, timezone: v.zone,
+    ...(v.min === "" ? {} : { min_events: Number(v.min) }),
+    ...(v.chart ? { chart_id: v.chart } : { chart_id: "", metric: v.metric, func: v.func, query: [...compile(v.query, "events").filters, ...own.rest] }),
+    channels: v.channels.map((c) => ({ ...(c.id ? { id: c.id } : {}), type: c.type, ...(c.type === "email" ? { to: c.to.split(/[\s,;]+/).filter(Boolean) } : { ...(c.url ? { url: c.url } : {}), ...(c.secret && c.type === "webhook" ? { secret: c.secret } : {}) }) })),
+  });
   const save = async () => {
-    const body = {
-      name: v.name, description: v.description, compare: v.compare, op: v.op, threshold: Number(v.threshold), window_minutes: v.window, for_minutes: v.for, notify_no_data: v.noData, timezone: v.zone,
-      ...(v.min === "" ? {} : { min_events: Number(v.min) }),
-      ...(v.chart ? { chart_id: v.chart } : { chart_id: "", metric: v.metric, func: v.func, query: [...filters, ...own.rest] }),
-      channels: channels.map((c) => ({ ...(c.id ? { id: c.id } : {}), type: c.type, ...(c.type === "email" ? { to: c.to.split(/[\s,;]+/).filter(Boolean) } : { ...(c.url ? { url: c.url } : {}), ...(c.secret && c.type === "webhook" ? { secret: c.secret } : {}) }) })),
-    };
+    const body = of ? changesOf<object>(bodyOf(base), bodyOf(v)) : bodyOf(v);
     const answer = await call<UpdateAlertAnswer>(of ? `v1/alerts/${encodeURIComponent(of.id)}` : "v1/alerts", { method: of ? "PUT" : "POST", body });
     keepDraft(key, null);
     onSaved(answer.data, answer.warnings ?? []);
