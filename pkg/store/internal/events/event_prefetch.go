@@ -3,10 +3,12 @@ package events
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -15,9 +17,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// prefetchEvents is how many events ahead a list's chunks are read at once. With chunkBytes it
-// bounds what one read brings into memory.
-const prefetchEvents = 64
+const (
+	// prefetchEvents is how many events ahead a list's chunks are read at once.
+	prefetchEvents = 64
+	// prefetchChunk is the most bytes that a chunk has, compressed, to be read ahead. To ask for a larger one by itself costs little beside reading it.
+	prefetchChunk = 256 << 10
+	// prefetchBytes is about how many bytes of text are read at once. With more, they would push one another out of the cache before they are asked
+	// for, and be read again for each event.
+	prefetchBytes = chunkCacheBytes / 4
+)
 
 // eventList is the rows of one event.Set, read ahead of the caller: answers are written event by event, and one query for each
 // event's chunk would take most of the time. Chunks go through the cache of chunks, so that a list holds none of its own
@@ -26,6 +34,7 @@ type eventList struct {
 	s       *Store
 	project int64
 	rows    []*Stored
+	ahead   int                    // how many rows the next prefetch is for
 	rolls   map[uuid.UUID]*rollup  // by session
 	roots   map[uuid.UUID]chunkRef // by event id; nil: not looked up yet. Chunks of the root events that the session events show
 }
@@ -39,7 +48,7 @@ func (s *Store) newEventList(ctx context.Context, project int64, rows []*Stored)
 		}
 	}
 	rolls, err := s.rollups(ctx, s.db, project, sessions)
-	return &eventList{s: s, project: project, rows: rows, rolls: rolls}, err
+	return &eventList{s: s, project: project, rows: rows, ahead: prefetchEvents, rolls: rolls}, err
 }
 
 // asRead returns row i as callers see it; not ok if it was deleted since it was read. Another one that has changed since is read
@@ -62,18 +71,20 @@ func (l *eventList) asRead(ctx context.Context, i int) (e event.Event, ok bool, 
 // prefetchEvents rows at a time.
 func (s *Store) eachAhead(ctx context.Context, project int64, statement string, args []any, f func(l *eventList, i int) error) error {
 	var rows []*Stored
+	ahead := prefetchEvents
 	flush := func() error {
 		l, err := s.newEventList(ctx, project, rows)
 		if err != nil {
 			return err
 		}
+		l.ahead = ahead
 		for i := range rows {
 			l.prefetch(ctx, i)
 			if err := f(l, i); err != nil {
 				return err
 			}
 		}
-		rows = nil
+		rows, ahead = nil, l.ahead
 		return nil
 	}
 	err := sqldb.Each(ctx, s.db, statement, args, func(scan func(...any) error) error {
@@ -116,7 +127,7 @@ func (l *eventList) prefetch(ctx context.Context, i int) {
 	var want []chunkRef
 	seen := map[int64]bool{}
 	// Neighbours often share a chunk, which is asked for once.
-	for j := i; j < min(i+prefetchEvents, len(l.rows)); j++ {
+	for j := i; j < min(i+l.ahead, len(l.rows)); j++ {
 		for _, ref := range l.chunksOf(ctx, j) {
 			if seen[ref.chunk] {
 				continue
@@ -127,7 +138,8 @@ func (l *eventList) prefetch(ctx context.Context, i int) {
 			}
 		}
 	}
-	l.s.readChunks(ctx, want)
+	read := l.s.readChunks(ctx, want)
+	l.ahead = min(prefetchEvents, max(1, len(want)*prefetchBytes/max(1, read)))
 }
 
 // chunksOf lists the chunks that row i needs to be whole.
@@ -199,9 +211,10 @@ func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok
 	return e, err == nil
 }
 
-// readChunks brings chunks into the cache: one query a day, decompressed on all cores. What it
-// cannot read is left to the reader of that chunk, which returns the error.
-func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
+// readChunks brings chunks into the cache, but for those of more than prefetchChunk bytes: one query a day, decompressed on all cores. It
+// returns how many bytes of text it has read. What it cannot read is left to the reader of that chunk, which returns the error.
+func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
+	var read atomic.Int64
 	byDay := map[int32][]int64{}
 	for _, ref := range refs {
 		day := ref.day
@@ -219,6 +232,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 			defer wg.Done()
 			for r := range work {
 				if raw, err := record.Decompress(r.z); err == nil {
+					read.Add(int64(len(raw)))
 					s.chunks.put(r.id, raw)
 				}
 			}
@@ -227,11 +241,15 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	inPacks := map[int32]map[int64][]chunkRow{} // by day and pack
 	for day, ids := range byDay {
 		cond, args := s.chunksOn(s.db, []int32{day}, ids...)
-		_ = sqldb.Each(ctx, s.db, `SELECT id, data, pack FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+		small := fmt.Sprintf("CASE WHEN length(data) <= %d THEN data END", prefetchChunk)
+		_ = sqldb.Each(ctx, s.db, `SELECT id, `+small+`, pack FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
 			var r chunkRow
 			var pack *int64
 			if err := scan(&r.id, &r.z, &pack); err != nil {
 				return err
+			}
+			if r.z == nil {
+				return nil
 			}
 			if pack == nil {
 				work <- r
@@ -247,8 +265,9 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	close(work)
 	wg.Wait()
 	for day, packs := range inPacks {
-		s.readPacks(ctx, day, packs)
+		s.readPacks(ctx, day, packs, &read)
 	}
+	return int(read.Load())
 }
 
 // chunkRow is a row of table chunk: its data is compressed text, or the place in a pack.
@@ -259,7 +278,7 @@ type chunkRow struct {
 
 // readPacks brings chunks that stand in packs into the cache, each pack read once. What it cannot read is left to the reader of that
 // chunk.
-func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow) {
+func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow, read *atomic.Int64) {
 	var next sync.Mutex
 	ids := slices.Sorted(maps.Keys(packs))
 	var wg sync.WaitGroup
@@ -276,6 +295,7 @@ func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chun
 				next.Unlock()
 				for _, r := range packs[pack] {
 					if raw, err := s.textOfPacked(ctx, s.db, day, pack, r.z); err == nil {
+						read.Add(int64(len(raw)))
 						s.chunks.put(r.id, raw)
 					}
 				}
