@@ -103,10 +103,5 @@ func TestPostgresSealIndexes(t *testing.T) {
 			Scan(&left); err != nil || left > 0 {
 			t.Errorf("%d ranges of pages are not in the index, %v", left, err)
 		}
-		var requests int // of which PostgreSQL logs each that it drops
-		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_partition_tree('event_seq_range') AS t JOIN pg_class AS c ON c.oid = t.relid
-			WHERE t.isleaf AND c.reloptions::text NOT LIKE '%autosummarize=off%'`).Scan(&requests); err != nil || requests > 0 {
-			t.Errorf("inserts into %d partitions request that ranges are taken into the index, %v", requests, err)
-		}
 	}
 }

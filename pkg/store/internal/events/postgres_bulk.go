@@ -72,73 +72,47 @@ func (*postgresBulk) lastSeq(ctx context.Context, c sqldb.Conn) (seq int64, err 
 	return seq, err
 }
 
-// indexTimeout is how long indexSeq waits for whoever vacuums or analyzes a partition, or reads it. PostgreSQL ends an autovacuum that others wait for, but not
+// indexTimeout is how long indexSeq waits for whoever vacuums or analyzes a partition. PostgreSQL ends an autovacuum that others wait for, but not
 // before deadlock_timeout, a second.
 const indexTimeout = "SET LOCAL lock_timeout = '100ms'"
 
-// seqIndex is the index of ranges of places (BRIN) of one partition.
-type seqIndex struct {
-	oid      int64
-	name     string // as it stands in a statement
-	size     int64  // of the partition, in bytes
-	requests bool   // whoever inserts requests that PostgreSQL takes ranges of pages into it
-}
-
-// indexSeq takes the pages that events filled lately into the index of ranges of places (BRIN). Pages that are not in the index are read by each
-// statement that names places: during a fast load that was all that came since the last vacuum, which takes them in as well.
-//
-// Requests of whoever inserts (autosummarize, which migration 0005 sets and new partitions inherit) are turned off: PostgreSQL drops them where
-// many come at once, and logs a line for each.
+// indexSeq takes the pages that events filled lately into the index of ranges of places (BRIN). PostgreSQL does it when it vacuums a partition, or
+// range by range on request of whoever inserts, but drops such requests where many come at once. Pages that are not in the index are read by each
+// statement that names places: during a fast load that was all that came since the last vacuum.
 func (b *postgresBulk) indexSeq(ctx context.Context) error {
 	b.seqMu.Lock()
 	defer b.seqMu.Unlock()
-	var indexes []seqIndex
-	err := sqldb.Each(ctx, b.db.Quick(), `SELECT t.relid::oid::bigint, t.relid::regclass::text, pg_relation_size(i.indrelid),
-			coalesce('autosummarize=on' = ANY (c.reloptions), false)
-		FROM pg_partition_tree('event_seq_range') AS t JOIN pg_index AS i ON i.indexrelid = t.relid JOIN pg_class AS c ON c.oid = t.relid
+	sizes := map[int64]int64{}
+	err := sqldb.Each(ctx, b.db.Quick(), `SELECT t.relid::oid::bigint, pg_relation_size(i.indrelid)
+		FROM pg_partition_tree('event_seq_range') AS t JOIN pg_index AS i ON i.indexrelid = t.relid
 		WHERE t.isleaf`, nil, func(scan func(...any) error) error {
-		var x seqIndex
-		err := scan(&x.oid, &x.name, &x.size, &x.requests)
-		indexes = append(indexes, x)
+		var index, size int64
+		err := scan(&index, &size)
+		sizes[index] = size
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, x := range indexes {
-		if x.requests {
-			if _, err := b.maintain(ctx, `ALTER INDEX `+x.name+` SET (autosummarize = off)`); err != nil {
-				return err
-			}
-		}
-		if b.seqIndexed[x.oid] == x.size {
+	for index, size := range sizes {
+		if b.seqIndexed[index] == size {
 			continue
 		}
-		done, err := b.maintain(ctx, `SELECT brin_summarize_new_values($1::bigint::oid::regclass)`, x.oid)
-		if err != nil {
+		err := pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, indexTimeout); err != nil {
+				return err
+			}
+			_, err := tx.Exec(ctx, `SELECT brin_summarize_new_values($1::bigint::oid::regclass)`, index)
 			return err
-		}
-		if done {
-			b.seqIndexed[x.oid] = x.size
+		})
+		switch {
+		case err == nil:
+			b.seqIndexed[index] = size
+		case !b.db.Retryable(err): // otherwise the next time, or who has the lock does it
+			return err
 		}
 	}
 	return nil
-}
-
-// maintain runs a statement of indexSeq in a transaction of its own. done is false where it did not get its lock in indexTimeout: then it is for
-// the next time, or whoever has the lock does it.
-func (b *postgresBulk) maintain(ctx context.Context, sql string, args ...any) (done bool, err error) {
-	err = pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, indexTimeout); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, sql, args...)
-		return err
-	})
-	if err != nil && b.db.Retryable(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // settle waits until each transaction that has a number by now has ended. One that stores events has its number before it takes their
