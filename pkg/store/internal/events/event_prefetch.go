@@ -215,6 +215,10 @@ func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok
 // returns how many bytes of text it has read. What it cannot read is left to the reader of that chunk, which returns the error.
 func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
 	var read atomic.Int64
+	keep := func(id int64, raw []byte) {
+		read.Add(int64(len(raw)))
+		s.chunks.put(id, raw)
+	}
 	byDay := map[int32][]int64{}
 	for _, ref := range refs {
 		day := ref.day
@@ -232,23 +236,22 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
 			defer wg.Done()
 			for r := range work {
 				if raw, err := record.Decompress(r.z); err == nil {
-					read.Add(int64(len(raw)))
-					s.chunks.put(r.id, raw)
+					keep(r.id, raw)
 				}
 			}
 		}()
 	}
 	inPacks := map[int32]map[int64][]chunkRow{} // by day and pack
+	statement := fmt.Sprintf("SELECT id, CASE WHEN length(data) <= %d THEN data END, pack FROM chunk WHERE ", prefetchChunk)
 	for day, ids := range byDay {
 		cond, args := s.chunksOn(s.db, []int32{day}, ids...)
-		small := fmt.Sprintf("CASE WHEN length(data) <= %d THEN data END", prefetchChunk)
-		_ = sqldb.Each(ctx, s.db, `SELECT id, `+small+`, pack FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+		_ = sqldb.Each(ctx, s.db, statement+cond, args, func(scan func(...any) error) error {
 			var r chunkRow
 			var pack *int64
 			if err := scan(&r.id, &r.z, &pack); err != nil {
 				return err
 			}
-			if r.z == nil {
+			if r.z == nil { // too large
 				return nil
 			}
 			if pack == nil {
@@ -265,7 +268,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
 	close(work)
 	wg.Wait()
 	for day, packs := range inPacks {
-		s.readPacks(ctx, day, packs, &read)
+		s.readPacks(ctx, day, packs, keep)
 	}
 	return int(read.Load())
 }
@@ -276,9 +279,9 @@ type chunkRow struct {
 	z  []byte
 }
 
-// readPacks brings chunks that stand in packs into the cache, each pack read once. What it cannot read is left to the reader of that
+// readPacks hands chunks that stand in packs to keep, each pack read once. What it cannot read is left to the reader of that
 // chunk.
-func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow, read *atomic.Int64) {
+func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow, keep func(id int64, raw []byte)) {
 	var next sync.Mutex
 	ids := slices.Sorted(maps.Keys(packs))
 	var wg sync.WaitGroup
@@ -295,8 +298,7 @@ func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chun
 				next.Unlock()
 				for _, r := range packs[pack] {
 					if raw, err := s.textOfPacked(ctx, s.db, day, pack, r.z); err == nil {
-						read.Add(int64(len(raw)))
-						s.chunks.put(r.id, raw)
+						keep(r.id, raw)
 					}
 				}
 			}

@@ -1,7 +1,6 @@
 package events
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -52,7 +51,7 @@ func TestLargePayloadsAreReadOnce(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for i := range set.Events {
-				if _, err := set.Load(context.WithoutCancel(t.Context()), i); err != nil {
+				if _, err := set.Load(t.Context(), i); err != nil {
 					t.Fatal(err)
 				}
 			}
