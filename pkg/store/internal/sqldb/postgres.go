@@ -59,6 +59,8 @@ const (
 	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
 	// each other would else stand for a second, until PostgreSQL looks for deadlocks.
 	lockTimeout = "SET LOCAL lock_timeout = '250ms'"
+	// lockNotAvailable is the SQLSTATE of a statement that has waited for a lock for longer than lock_timeout.
+	lockNotAvailable = "55P03"
 	// settings are those of every connection. JSON stands in rows as text, and most filters run once: plans made for their
 	// arguments use the day partitions and partial indexes that generic plans miss.
 	//
@@ -398,7 +400,7 @@ func sqlState(err error) string {
 // time. A unique key that is taken counts: the other writer's row is there when the transaction reads again.
 func (d *Postgres) Retryable(err error) bool {
 	switch sqlState(err) {
-	case "40001", "40P01", "55P03", "23505": // serialization failure, deadlock, lock timeout, another writer's row
+	case "40001", "40P01", lockNotAvailable, "23505": // serialization failure, deadlock, lock timeout, another writer's row
 		return true
 	case "23514": // a partition that another server dropped; no other check exists
 		return true

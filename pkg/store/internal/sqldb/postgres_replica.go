@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,9 @@ import (
 // statement runs once the replica has replayed the log up to there. So the statement sees everything that any server had committed when it began,
 // later statements of the read see no less, and callers need not know where they ran. If that takes longer than wait, or the replica fails, the
 // statement runs at the primary, and so do all others until the replica keeps up again, which is checked every replicaEvery.
+//
+// The same bound is on the wait for a lock. At a replica only the replay of the log holds those that reads wait for, as for a partition that was dropped.
+// While it waits itself for a read that has rows to come, that read's next statement would wait for it on another connection, and neither would go on.
 //
 // Each statement runs in a transaction that leaves nothing behind, so that a pooler may stand before the replica, too.
 type replica struct {
@@ -187,7 +191,7 @@ func (r *replica) identify(ctx context.Context, c *pgx.Conn) error {
 	if _, end := c.Exec(ctx, "ROLLBACK"); err == nil {
 		err = end
 	}
-	settings := localSettings(r.primary.readLimit, watches)
+	settings := localSettings(r.primary.readLimit, watches) + "; SET LOCAL lock_timeout = " + strconv.FormatInt(max(r.wait.Milliseconds(), 1), 10)
 	r.settings.Store(&settings)
 	return err
 }
@@ -389,7 +393,7 @@ func (r *replica) failed(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || !lost && !r.primary.Retryable(err) {
 		return false
 	}
-	if lost {
+	if lost || sqlState(err) == lockNotAvailable {
 		r.rest(err)
 	}
 	return true

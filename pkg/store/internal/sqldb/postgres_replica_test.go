@@ -157,6 +157,49 @@ func TestPostgresReplica(t *testing.T) {
 		}
 	})
 
+	t.Run("a read does not wait for a lock that waits for it", func(t *testing.T) {
+		primary, at := c.Schema(t)
+		d, _ := replicaStore(t, ServerOptions{DSN: primary, ReadDSN: at, ReplicaWait: time.Second})
+		// The log waits for as long as it takes.
+		set := func(change string) {
+			c.Exec(t, c.Replica, "ALTER SYSTEM "+change)
+			c.Exec(t, c.Replica, "SELECT pg_reload_conf()")
+		}
+		set("SET max_standby_streaming_delay = -1")
+		t.Cleanup(func() { set("RESET max_standby_streaming_delay") })
+		replica, err := pgx.Connect(t.Context(), c.Replica)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = replica.Close(context.Background()) }()
+		awaitReplica(t, d, true)
+		setNumber(t, d, "INSERT INTO number VALUES (1)")
+		read, cancel := context.WithTimeout(FromReplica(t.Context()), 30*time.Second) // less than the limit of statements
+		defer cancel()
+		var numbers []int
+		err = Each(read, d, `SELECT n FROM number ORDER BY n`, nil, func(scan func(...any) error) error {
+			if numbers == nil {
+				setNumber(t, d, "ALTER TABLE number ADD COLUMN named text")
+				for waits := false; !waits; time.Sleep(time.Millisecond) {
+					if err := replica.QueryRow(t.Context(), `SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE backend_type = 'startup'`).Scan(&waits); err != nil {
+						return err
+					}
+				}
+			}
+			var n, count int
+			if _, err := One(read, d, `SELECT count(*) FROM number`, nil, &count); err != nil || count != 2 {
+				t.Errorf("the statement beside it: %d, %v", count, err)
+			}
+			err := scan(&n)
+			numbers = append(numbers, n)
+			return err
+		})
+		if err != nil || len(numbers) != 2 {
+			t.Errorf("read %v, %v", numbers, err)
+		}
+		awaitReplica(t, d, true)
+	})
+
 	t.Run("a schema that it does not have yet", func(t *testing.T) {
 		c.Exec(t, c.Replica, "SELECT pg_wal_replay_pause()")
 		primary, at := c.Schema(t)
