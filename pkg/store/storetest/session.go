@@ -399,8 +399,19 @@ func sessionSays(e *env) {
 	withBoth.Inputs, withBoth.Outputs = text(`{"q":"of b"}`), text(`"of b"`)
 	withInputs.Inputs = text(`{"q":"of c"}`)
 	sameByAnyOrder(e, id("s"), []event.Incoming{root, withOutputs, withBoth, withInputs})
+	own, none, ofRoot := step("own", "root of own", 0), step("none", "root of none", 0), step("of root", "root of root", 0)
+	own.Inputs, ofRoot.Outputs = text(`{"q":"of its root"}`), text(`"of its root"`)
+	e.put(own, none, ofRoot)
+	e.update(event.Update{EventID: id("own"), Inputs: text(`{"q":"its own"}`)})
 	shows := func(what, inputs, outputs string) {
 		e.Helper()
+		set := e.search(query.Search{Filters: []query.Filter{e.filter("event_type", "is", "", `"session"`)}, Page: 1, Limit: 10, Sort: query.EventsByStart})
+		e.equal(what+": sessions", 4, len(set.Events))
+		for i := range set.Events {
+			listed, err := set.Load(e.ctx, i)
+			e.ok(err)
+			e.equal(what+": in a list", e.event(listed.ID), listed)
+		}
 		shown := e.event(id("s"))
 		e.equal(what, []string{inputs, outputs}, []string{string(shown.Inputs), string(shown.Outputs)})
 		session := e.filter("event_type", "is", "", `"session"`)

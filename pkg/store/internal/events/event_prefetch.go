@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -36,18 +37,25 @@ type eventList struct {
 	rows    []*Stored
 	ahead   int                    // how many rows the next prefetch is for
 	rolls   map[uuid.UUID]*rollup  // by session
-	roots   map[uuid.UUID]chunkRef // by event id; nil: not looked up yet. Chunks of the root events that the session events show
+	shown   map[uuid.UUID]chunkRef // by event id; nil: not looked up yet. Chunks of the events whose inputs or outputs the session events show
+	steps   map[stepOf]uuid.UUID   // of sessions whose root events have no inputs, or no outputs; uuid.Nil: no other event has any
+}
+
+// stepOf names what a session shows of an event.
+type stepOf struct {
+	session uuid.UUID
+	flag    int // flagInputs or flagOutputs
 }
 
 // newEventList reads the totals of all sessions among the rows with one query, instead of one for each session event.
-func (s *Store) newEventList(ctx context.Context, project int64, rows []*Stored) (*eventList, error) {
+func (s *Store) newEventList(ctx context.Context, c sqldb.Conn, project int64, rows []*Stored) (*eventList, error) {
 	var sessions []uuid.UUID
 	for _, r := range rows {
 		if r.IsSession() {
 			sessions = append(sessions, r.ID)
 		}
 	}
-	rolls, err := s.rollups(ctx, s.db, project, sessions)
+	rolls, err := s.rollups(ctx, c, project, sessions)
 	return &eventList{s: s, project: project, rows: rows, ahead: prefetchEvents, rolls: rolls}, err
 }
 
@@ -73,7 +81,7 @@ func (s *Store) eachAhead(ctx context.Context, project int64, statement string, 
 	var rows []*Stored
 	ahead := prefetchEvents
 	flush := func() error {
-		l, err := s.newEventList(ctx, project, rows)
+		l, err := s.newEventList(ctx, s.db, project, rows)
 		if err != nil {
 			return err
 		}
@@ -153,20 +161,22 @@ func (l *eventList) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
 		return refs
 	}
 	// Once for the whole list, and only if it has session events.
-	if l.roots == nil {
-		l.findRoots(ctx)
+	if l.shown == nil {
+		l.findShown(ctx)
 	}
-	for _, id := range []uuid.UUID{roll.rootID, roll.lastID} {
-		if ref, ok := l.roots[id]; ok {
+	for _, id := range []uuid.UUID{roll.rootID, roll.lastID, l.steps[stepOf{r.ID, flagInputs}], l.steps[stepOf{r.ID, flagOutputs}]} {
+		if ref, ok := l.shown[id]; ok {
 			refs = append(refs, ref)
 		}
 	}
 	return refs
 }
 
-// findRoots looks up the chunks of all root events of the list's sessions.
-func (l *eventList) findRoots(ctx context.Context) {
-	l.roots = map[uuid.UUID]chunkRef{}
+// findShown looks up the chunks of what the list's session events show: of their sessions' root events, and where these have no inputs
+// or outputs, of the steps that have some. An error is not returned: reading ahead only saves time, and the read of the event itself meets
+// the same error.
+func (l *eventList) findShown(ctx context.Context) {
+	l.shown, l.steps = map[uuid.UUID]chunkRef{}, map[stepOf]uuid.UUID{}
 	byDay := map[int32][]uuid.UUID{}
 	for _, roll := range l.rolls {
 		if roll.rootDay != nil {
@@ -176,33 +186,83 @@ func (l *eventList) findRoots(ctx context.Context) {
 			byDay[*roll.lastDay] = append(byDay[*roll.lastDay], roll.lastID)
 		}
 	}
+	flags := map[uuid.UUID]int{} // of root events
 	for day, ids := range byDay {
-		for start := 0; start < len(ids); start += 500 {
-			cond, args := l.s.db.AnyID("event_id", 3, ids[start:min(start+500, len(ids))])
-			// An error is not returned: reading ahead only saves time, and the read of the event itself meets the same error.
-			_ = sqldb.Each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset
+		for part := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+			cond, args := l.s.db.AnyID("event_id", 3, part)
+			err := sqldb.Each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset, spill
 				FROM event
 				WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
 				append([]any{l.project, day}, args...), func(scan func(...any) error) error {
 					var id uuid.UUID
+					var spill int
 					ref := chunkRef{day: day}
-					err := scan(sqldb.ScanID(&id), &ref.chunk, &ref.off)
-					l.roots[id] = ref
+					err := scan(sqldb.ScanID(&id), &ref.chunk, &ref.off, &spill)
+					l.shown[id], flags[id] = ref, spill
 					return err
 				})
+			if err != nil {
+				return
+			}
+		}
+	}
+	for _, of := range []shownPart{shownInputs, shownOutputs} {
+		var without []uuid.UUID
+		for _, r := range l.rows {
+			if roll := l.rolls[r.ID]; roll != nil && r.IsSession() && roll.totals.n > 0 && (r.Spill|flags[of.root(roll)])&of.flag == 0 {
+				without = append(without, r.ID)
+			}
+		}
+		for part := range slices.Chunk(without, sqldb.IDsPerQuery) {
+			l.findSteps(ctx, of, part)
 		}
 	}
 }
 
-// rootOf reads the payload of a session's root event, by the place that findRoots saw. Not ok
+// findSteps looks up the steps that show what the root events of some sessions do not have.
+func (l *eventList) findSteps(ctx context.Context, of shownPart, sessions []uuid.UUID) {
+	b := query.NewBuilder(l.s.Dialect)
+	those := l.s.Dialect.SessionIn(b, l.project, sessions)
+	found := map[uuid.UUID]uuid.UUID{}
+	err := sqldb.Each(ctx, l.s.db, fmt.Sprintf(`SELECT session_id, event_id, day, chunk, chunk_offset
+		FROM (
+			SELECT %[1]s AS session_id, e.event_id, e.day, e.chunk, e.chunk_offset, row_number() OVER (PARTITION BY %[1]s ORDER BY %[2]s) AS place
+			FROM %[3]s
+			WHERE %[4]s AND e.project_id = %[5]s AND e.event_id <> %[1]s AND e.chunk IS NOT NULL AND (e.spill & %[6]d) <> 0
+		) AS step
+		WHERE place = 1`, l.s.Dialect.SessionID(), of.order, l.s.Dialect.From(), those, b.Arg(l.project), of.flag), b.Args(), func(scan func(...any) error) error {
+		var session, id uuid.UUID
+		var ref chunkRef
+		err := scan(sqldb.ScanID(&session), sqldb.ScanID(&id), &ref.day, &ref.chunk, &ref.off)
+		l.shown[id], found[session] = ref, id
+		return err
+	})
+	if err != nil {
+		return
+	}
+	for _, session := range sessions {
+		l.steps[stepOf{session, of.flag}] = found[session]
+	}
+}
+
+// showsStep reports whether the root events of a session are known to have no inputs, or no outputs, so that a step shows them.
+func (l *eventList) showsStep(session uuid.UUID, of shownPart) bool {
+	if l == nil {
+		return false
+	}
+	_, ok := l.steps[stepOf{session, of.flag}]
+	return ok
+}
+
+// shownEvent reads the payload of an event that a session event shows, by the place that findShown saw. Not ok
 // if it has none there, or has moved since.
-func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
-	ref, ok := l.roots[id]
+func (l *eventList) shownEvent(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
+	ref, ok := l.shown[id]
 	if !ok {
 		return e, false
 	}
 	raw, err := l.s.chunk(ctx, l.s.db, ref.day, ref.chunk)
-	// The root was rewritten since its place was looked up. It is then read by its key.
+	// The event was rewritten since its place was looked up. It is then read by its key.
 	if err != nil || ref.off > len(raw) {
 		return e, false
 	}

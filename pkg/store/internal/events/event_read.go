@@ -31,7 +31,7 @@ func (s *Store) wholeEvent(ctx context.Context, r *Stored, roll *rollup, l *even
 // the caller gets to it, so a page of large events is never in memory at once. An event that is changed between the two reads is read
 // anew; one that is deleted has no payload, and is gone.
 func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, total int, headOnly bool) (*event.Set, error) {
-	l, err := s.newEventList(ctx, project, rows)
+	l, err := s.newEventList(ctx, s.db, project, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (s *Store) look(ctx context.Context, c sqldb.Conn, project int64, id uuid.U
 
 // AsRead returns a row as callers see it, with payload, joined metadata and roll-up; ok is false if it was deleted meanwhile.
 func (s *Store) AsRead(ctx context.Context, r *Stored) (e event.Event, ok bool, err error) {
-	l, err := s.newEventList(ctx, r.project, []*Stored{r})
+	l, err := s.newEventList(ctx, s.db, r.project, []*Stored{r})
 	if err != nil {
 		return e, false, err
 	}

@@ -434,17 +434,10 @@ func (l *looseReader) read(ctx context.Context, text string, args []any) error {
 }
 
 func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
-	var sessions []uuid.UUID
-	for _, r := range rows {
-		if r.IsSession() {
-			sessions = append(sessions, r.ID)
-		}
-	}
-	rolls, err := l.v.s.rollups(ctx, l.v.conn, l.v.project, sessions)
+	list, err := l.v.s.newEventList(ctx, l.v.conn, l.v.project, rows)
 	if err != nil {
 		return err
 	}
-	list := &eventList{s: l.v.s, project: l.v.project, rows: rows, rolls: rolls}
 	for i, r := range rows {
 		if !l.q.InRange(r.Start) {
 			continue
@@ -457,7 +450,7 @@ func (l *looseReader) look(ctx context.Context, rows []*Stored) error {
 			continue
 		}
 		match, loose := l.match, &looseEvent{Stored: r, event: &e}
-		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
+		if roll := list.rolls[r.ID]; roll != nil && r.IsSession() {
 			loose.totals = roll.sessionTotals()
 			match = match.OfSession(loose.totals)
 		}

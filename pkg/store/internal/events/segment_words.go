@@ -133,7 +133,7 @@ type wordRows struct {
 }
 
 func (w *wordRows) add(ctx context.Context, project int64, seqs []int64, rows []*Stored) error {
-	l, err := w.s.newEventList(ctx, project, rows)
+	l, err := w.s.newEventList(ctx, w.s.db, project, rows)
 	if err != nil {
 		return err
 	}

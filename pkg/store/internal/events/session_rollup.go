@@ -29,8 +29,8 @@ func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll
 // roots before others. Root events that are gone give nothing.
 func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *eventList) error {
 	var root event.Event
-	// First the root that the session's row names: its key is known, and a list has its chunk in the cache already.
-	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
+	// First the root that the session's row names: its key is known, and a list has its chunk in the cache already, or knows that it shows nothing.
+	if rawjson.Empty(e.Inputs) && roll.rootDay != nil && !l.showsStep(e.ID, shownInputs) {
 		var err error
 		if root, err = s.rootEvent(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
 			return err
@@ -39,13 +39,13 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 	}
 	// Only if that root has no inputs, the session's events are searched, by the flag in their rows and not by payload.
 	if rawjson.Empty(e.Inputs) && roll.totals.n > 0 {
-		step, err := s.stepWith(ctx, project, e.ID, flagInputs, `start_ms, event_id`)
+		step, err := s.stepWith(ctx, project, e.ID, shownInputs, l)
 		if err != nil {
 			return err
 		}
 		e.Inputs = step.Inputs
 	}
-	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
+	if rawjson.Empty(e.Outputs) && roll.lastDay != nil && !l.showsStep(e.ID, shownOutputs) {
 		// Many sessions have one root, which is first and last: its payload is read once.
 		if root.ID != roll.lastID {
 			var err error
@@ -56,7 +56,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 		e.Outputs = root.Outputs
 	}
 	if rawjson.Empty(e.Outputs) && roll.totals.n > 0 {
-		step, err := s.stepWith(ctx, project, e.ID, flagOutputs, `end_ms DESC, event_id DESC`)
+		step, err := s.stepWith(ctx, project, e.ID, shownOutputs, l)
 		if err != nil {
 			return err
 		}
@@ -65,14 +65,34 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 	return nil
 }
 
-// stepWith reads the first event of a session in an order that has a flag, roots before others. It
-// is empty if there is none.
-func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, flag int, order string) (event.Event, error) {
+// shownPart is what a session event shows of an event of its session.
+type shownPart struct {
+	flag  int    // in the rows of events that have it
+	order string // the first event that has it shows it
+	root  func(*rollup) uuid.UUID
+}
+
+var (
+	shownInputs  = shownPart{flagInputs, rootsFirst + `e.start_ms, e.event_id`, func(r *rollup) uuid.UUID { return r.rootID }}
+	shownOutputs = shownPart{flagOutputs, rootsFirst + `e.end_ms DESC, e.event_id DESC`, func(r *rollup) uuid.UUID { return r.lastID }}
+)
+
+const rootsFirst = `CASE WHEN e.parent_id IS NULL THEN 0 ELSE 1 END, `
+
+// stepWith reads the event of a session that shows its inputs or outputs: as the list has found it, else by a search. It is empty
+// if there is none.
+func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, of shownPart, l *eventList) (event.Event, error) {
+	if l.showsStep(session, of) {
+		id := l.steps[stepOf{session, of.flag}]
+		if e, ok := l.shownEvent(ctx, id); ok || id == uuid.Nil {
+			return e, nil
+		}
+	}
 	var id uuid.UUID
 	var day int32
 	// The flag is in the row, so the payload of at most one event is read, however many the session has.
-	ok, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
-		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.Dialect.OfSession(), flag, order),
+	ok, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event AS e WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
+		ORDER BY %s LIMIT 1`, s.Dialect.OfSession(), of.flag, of.order),
 		[]any{project, s.db.ID(session)}, sqldb.ScanID(&id), &day)
 	if err != nil || !ok {
 		return event.Event{}, err
@@ -83,7 +103,7 @@ func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, 
 // rootEvent reads a root event's payload: as the list has found it, else by its key.
 func (s *Store) rootEvent(ctx context.Context, project int64, day int32, id uuid.UUID, l *eventList) (event.Event, error) {
 	if l != nil {
-		if e, ok := l.rootOf(ctx, id); ok {
+		if e, ok := l.shownEvent(ctx, id); ok {
 			return e, nil
 		}
 	}
