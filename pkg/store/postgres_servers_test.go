@@ -3,13 +3,16 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
 )
 
@@ -17,6 +20,7 @@ import (
 type serversTest struct {
 	*testing.T
 	first, second *Store
+	dsn           string
 	project       int64
 }
 
@@ -31,7 +35,7 @@ func newServersTest(t *testing.T) *serversTest {
 		t.Cleanup(func() { _ = s.Close(context.Background()) })
 		return s
 	}
-	s := &serversTest{T: t, first: open(), second: open()}
+	s := &serversTest{T: t, first: open(), second: open(), dsn: dsn}
 	p, err := s.first.EnsureProject(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
@@ -94,3 +98,48 @@ func TestPostgresLogPartsThatOthersTake(t *testing.T) {
 		t.Errorf("the prompt that waited is lost: %s (%v)", e.Inputs, err)
 	}
 }
+
+// What another server has stored is read by one statement, in the order that was asked for.
+func TestPostgresEventsThatOthersStored(t *testing.T) {
+	t.Parallel()
+	s := newServersTest(t)
+	var asked queryCount
+	reader, err := OpenPostgres(sqldb.Traced(t.Context(), &asked), s.dsn, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reader.Close(context.Background()) }()
+	ids := make([]uuid.UUID, 100)
+	for i := range ids {
+		ids[i] = uuid.New()
+		s.put(s.first, ids[i], uuid.New())
+	}
+	before := asked.Load()
+	set, err := reader.EventsByID(t.Context(), s.project, append([]uuid.UUID{uuid.New()}, ids...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := asked.Load() - before; n > 50 { // the background asks, too
+		t.Errorf("%d statements", n)
+	}
+	if len(set.Events) != len(ids) {
+		t.Fatalf("%d events of %d", len(set.Events), len(ids))
+	}
+	for i := range ids {
+		if set.Events[i].ID != ids[i] {
+			t.Errorf("event %d is %s, want %s", i, set.Events[i].ID, ids[i])
+		}
+	}
+}
+
+// queryCount counts statements.
+type queryCount struct{ atomic.Int64 }
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (c *queryCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.Add(1)
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (c *queryCount) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

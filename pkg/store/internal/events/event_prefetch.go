@@ -80,21 +80,6 @@ func (l *eventList) asRead(ctx context.Context, i int) (e event.Event, ok bool, 
 func (s *Store) eachAhead(ctx context.Context, project int64, statement string, args []any, f func(l *eventList, i int) error) error {
 	var rows []*Stored
 	ahead := prefetchEvents
-	flush := func() error {
-		l, err := s.newEventList(ctx, s.db, project, rows)
-		if err != nil {
-			return err
-		}
-		l.ahead = ahead
-		for i := range rows {
-			l.prefetch(ctx, i)
-			if err := f(l, i); err != nil {
-				return err
-			}
-		}
-		rows, ahead = nil, l.ahead
-		return nil
-	}
 	err := sqldb.Each(ctx, s.db, statement, args, func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
 		if err != nil {
@@ -103,12 +88,50 @@ func (s *Store) eachAhead(ctx context.Context, project int64, statement string, 
 		if rows = append(rows, r); len(rows) < prefetchEvents {
 			return nil
 		}
-		return flush()
+		err = s.eachOfList(ctx, project, rows, &ahead, f)
+		rows = nil
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return flush()
+	return s.eachOfList(ctx, project, rows, &ahead, f)
+}
+
+// EachWhole calls f with the events of rows as callers read them, in their order, but for those that are gone. No rows may be open: reading an
+// event beside them could wait for itself.
+func (s *Store) EachWhole(ctx context.Context, project int64, rows []*Stored, f func(r *Stored, e *event.Event)) error {
+	ahead := prefetchEvents
+	for group := range slices.Chunk(rows, prefetchEvents) {
+		err := s.eachOfList(ctx, project, group, &ahead, func(l *eventList, i int) error {
+			e, ok, err := l.asRead(ctx, i)
+			if err == nil && ok {
+				f(l.rows[i], &e)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachOfList calls f with each of some rows, as row i of a list whose payloads are in the cache. ahead goes on from one list to the next.
+func (s *Store) eachOfList(ctx context.Context, project int64, rows []*Stored, ahead *int, f func(l *eventList, i int) error) error {
+	l, err := s.newEventList(ctx, s.db, project, rows)
+	if err != nil {
+		return err
+	}
+	l.ahead = *ahead
+	for i := range rows {
+		l.prefetch(ctx, i)
+		if err := f(l, i); err != nil {
+			return err
+		}
+	}
+	*ahead = l.ahead
+	return nil
 }
 
 // chunkRef is the place of a payload.

@@ -102,12 +102,15 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	if err := s.eachOfDays(ctx, projectID, byDay, func(r *Stored) { found[r.ID] = r }); err != nil {
 		return nil, sqldb.WrapError(s.db, err, "read events")
 	}
+	if err := s.findStrangers(ctx, projectID, ids, found); err != nil {
+		return nil, sqldb.WrapError(s.db, err, "read events")
+	}
 	var rows []*Stored
 	for _, id := range ids {
 		r := found[id]
 		// These reads are one by one, and seldom.
 		if r == nil {
-			// Stored by another process, known by another id, or gone.
+			// Known by another id, or gone.
 			var err error
 			if r, err = s.Find(ctx, s.db, projectID, id); err != nil {
 				if fault.IsNotFound(err) {
@@ -120,6 +123,29 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	}
 	set, err := s.eventSet(ctx, projectID, rows, len(rows), false)
 	return set, sqldb.WrapError(s.db, err, "read events")
+}
+
+// findStrangers adds to found those of ids that it lacks and that another process has stored, so that the filters of this one do not know them.
+func (s *Store) findStrangers(ctx context.Context, project int64, ids []uuid.UUID, found map[uuid.UUID]*Stored) error {
+	if s.db.Exclusive() {
+		return nil
+	}
+	lacking := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return found[id] != nil })
+	for group := range slices.Chunk(lacking, sqldb.IDsPerQuery) {
+		cond, args := s.db.AnyID("e.event_id", 2, group)
+		err := sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND `+cond, append([]any{project}, args...),
+			func(scan func(...any) error) error {
+				r, err := ScanHead(scan)
+				if err == nil {
+					found[r.ID] = r
+				}
+				return err
+			})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Find looks for an event by its id alone. fault.NotFound if there is none. In a transaction the row is held (load).

@@ -89,7 +89,7 @@ func (s *Store) pairable(
 	if err != nil {
 		return nil, err
 	}
-	err = s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) {
+	err = s.events.EachWhole(ctx, projectID, later, func(h *events.Stored, e *event.Event) {
 		if match.Match(e) {
 			take(h)
 		}

@@ -96,7 +96,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 		return nil
 	})
 	if err == nil {
-		err = s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) { take(e, runPlace(&h.Event)) })
+		err = s.events.EachWhole(ctx, projectID, later, func(h *events.Stored, e *event.Event) { take(e, runPlace(&h.Event)) })
 	}
 	if err != nil {
 		return err
@@ -116,22 +116,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	if err != nil {
 		return err
 	}
-	return s.eachWhole(ctx, later, func(h *events.Stored, e *event.Event) { to.AddUnscored(runPlace(&h.Event), h.SessionID, e.Metadata) })
-}
-
-// eachWhole calls f with the events of rows as callers read them, but for those that are gone. It is for when the rows were all read, and their
-// connection is free: reading an event beside them could wait for itself.
-func (s *Store) eachWhole(ctx context.Context, rows []*events.Stored, f func(h *events.Stored, e *event.Event)) error {
-	for _, h := range rows {
-		e, ok, err := s.events.AsRead(ctx, h)
-		if err != nil {
-			return err
-		}
-		if ok {
-			f(h, &e)
-		}
-	}
-	return nil
+	return s.events.EachWhole(ctx, projectID, later, func(h *events.Stored, e *event.Event) { to.AddUnscored(runPlace(&h.Event), h.SessionID, e.Metadata) })
 }
 
 func runPlace(e *event.Event) run.Place { return run.Place{Start: e.Start, ID: e.ID} }
