@@ -132,6 +132,39 @@ func TestPostgresEventsThatOthersStored(t *testing.T) {
 	}
 }
 
+// A request takes no statement for each of its sessions.
+func TestPostgresBatchStatements(t *testing.T) {
+	t.Parallel()
+	var asked queryCount
+	s, err := OpenPostgres(sqldb.Traced(t.Context(), &asked), sqldbtest.PostgresDSN(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(context.Background()) }()
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fromSpans := range []bool{false, true} {
+		var b event.Batch
+		for range 100 {
+			e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "call", Inputs: []byte(`{"a":1}`)}}
+			if fromSpans {
+				e.TraceID = e.SessionID
+			}
+			e.Complete(time.Now())
+			b.Events = append(b.Events, e)
+		}
+		before := asked.Load()
+		if err := s.Put(t.Context(), p.ID, b); err != nil {
+			t.Fatal(err)
+		}
+		if n := asked.Load() - before; n > 70 { // the background asks, too
+			t.Errorf("100 sessions, of spans %t: %d statements", fromSpans, n)
+		}
+	}
+}
+
 // queryCount counts statements.
 type queryCount struct{ atomic.Int64 }
 

@@ -257,14 +257,15 @@ func (s *Store) EventsThere(ctx context.Context, tx *Commit, project int64, fiel
 	if err != nil {
 		return nil, err
 	}
+	// A session that has moved is there under the id to which it moved.
+	moved, err := AliasesOf(ctx, tx, project, slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { _, ok := found[id]; return ok }))
+	if err != nil {
+		return nil, err
+	}
 	var there []uuid.UUID
 	for i, id := range ids {
 		if _, ok := found[id]; !ok {
-			// A session that has moved is there under the id to which it moved.
-			if id, ok, err = AliasOf(ctx, tx, project, id); err != nil {
-				return nil, err
-			}
-			if !ok {
+			if id, ok = moved[id]; !ok {
 				return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), fault.New(fault.NotFound, "no event %s", ids[i]))
 			}
 		}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -45,19 +46,53 @@ func (s *Store) MayHaveMoved() bool { return s.aliases.any() }
 
 // AliasOf follows a session id that has moved to the session it moved to; ok is false, and to is id, if it has not moved.
 func AliasOf(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (to uuid.UUID, ok bool, err error) {
-	to = id
-	for range 8 { // an alias of an alias is rare, a ring of them impossible
-		var next uuid.UUID
-		found, err := sqldb.One(ctx, c, `SELECT target
-			FROM alias
-			WHERE project_id = $1 AND session_id = $2`, []any{project, c.ID(to)}, sqldb.ScanID(&next))
-		if err != nil || !found {
-			return to, ok, err
-		}
-		to, ok = next, true
+	moved, err := AliasesOf(ctx, c, project, []uuid.UUID{id})
+	if to, ok = moved[id]; !ok {
+		to = id
 	}
-	return to, ok, nil
+	return to, ok, err
 }
+
+// AliasesOf follows session ids to the sessions they moved to. Those that have not moved are not in the result.
+func AliasesOf(ctx context.Context, c sqldb.Conn, project int64, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
+	targets := map[uuid.UUID]uuid.UUID{} // one step on
+	next := ids
+	for range aliasSteps {
+		var found []uuid.UUID
+		for group := range slices.Chunk(next, sqldb.IDsPerQuery) {
+			cond, args := c.AnyID("session_id", 2, group)
+			err := sqldb.Each(ctx, c, `SELECT session_id, target FROM alias WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+				func(scan func(...any) error) error {
+					var from, to uuid.UUID
+					err := scan(sqldb.ScanID(&from), sqldb.ScanID(&to))
+					targets[from] = to
+					found = append(found, to)
+					return err
+				})
+			if err != nil {
+				return nil, err
+			}
+		}
+		if next = found; len(next) == 0 {
+			break
+		}
+	}
+	moved := map[uuid.UUID]uuid.UUID{}
+	for _, id := range ids {
+		to := id
+		for range aliasSteps {
+			step, ok := targets[to]
+			if !ok {
+				break
+			}
+			to, moved[id] = step, step
+		}
+	}
+	return moved, nil
+}
+
+// aliasSteps is how many aliases are followed: an alias of an alias is rare, a ring of them impossible.
+const aliasSteps = 8
 
 // resolveAliases follows session ids that were given out and have moved since: a sender that got the id of a provisional
 // session in an answer may go on using it.
@@ -65,12 +100,20 @@ func (w *writing) resolveAliases(ctx context.Context, tx *Commit, groups []*even
 	if !w.s.aliases.any() {
 		return nil
 	}
+	byProject := map[int64][]uuid.UUID{}
 	for _, g := range groups {
-		from := g.session
-		to, ok, err := AliasOf(ctx, tx, g.project, from)
-		if err != nil {
+		byProject[g.project] = append(byProject[g.project], g.session)
+	}
+	moved := map[int64]map[uuid.UUID]uuid.UUID{}
+	for project, ids := range byProject {
+		var err error
+		if moved[project], err = AliasesOf(ctx, tx, project, ids); err != nil {
 			return err
 		}
+	}
+	for _, g := range groups {
+		from := g.session
+		to, ok := moved[g.project][from]
 		if !ok {
 			continue
 		}

@@ -139,17 +139,8 @@ func (s *Store) withMoved(ctx context.Context, tx *events.Commit, project int64,
 	if !s.events.MayHaveMoved() {
 		return ids, nil
 	}
-	list := slices.Clone(ids)
-	for _, id := range ids {
-		to, moved, err := events.AliasOf(ctx, tx, project, id)
-		if err != nil {
-			return nil, err
-		}
-		if moved {
-			list = append(list, to)
-		}
-	}
-	return list, nil
+	moved, err := events.AliasesOf(ctx, tx, project, ids)
+	return slices.AppendSeq(slices.Clone(ids), maps.Values(moved)), err
 }
 
 // DeleteQueue deletes a queue with its items and their annotations.

@@ -176,7 +176,7 @@ func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run)
 	if !s.events.MayHaveMoved() {
 		return ids, nil
 	}
-	to, err := s.targets(ctx, projectID, ids)
+	to, err := events.AliasesOf(ctx, s.db, projectID, ids)
 	for i, id := range ids {
 		if t, ok := to[id]; ok {
 			ids[i] = t
@@ -236,34 +236,6 @@ func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UU
 		}
 	}
 	return nil
-}
-
-// targets returns the sessions that other ids of theirs, given out before they moved, lead to.
-func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
-	to := map[uuid.UUID]uuid.UUID{}
-	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
-		cond, args := s.db.AnyID("session_id", 2, group)
-		err := sqldb.Each(ctx, s.db, `SELECT session_id
-			FROM alias
-			WHERE project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
-			var id uuid.UUID
-			err := scan(sqldb.ScanID(&id))
-			// The list of ids that have moved is read first and followed then, not while it is read: following reads as well.
-			to[id] = id
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	for id := range to {
-		target, _, err := events.AliasOf(ctx, s.db, projectID, id)
-		if err != nil {
-			return nil, err
-		}
-		to[id] = target
-	}
-	return to, nil
 }
 
 // runKinds returns the names and types of all events of sessions, sorted, at most run.MaxKinds of them.
