@@ -49,6 +49,8 @@ type Bulk interface {
 	unfindable(ctx context.Context, c sqldb.Conn, project int64, day int32, ids []uuid.UUID) ([]uuid.UUID, error)
 	// withoutSession is the condition that there is no row for the session of an event, e.
 	withoutSession() string
+	// firstEvent joins session s with the first of its events e, in an order, that meets a condition.
+	firstEvent(condition, order string) string
 	// unpacked lists sessions of which chunks wait to be packed, those that no commit after before stored one of.
 	unpacked(ctx context.Context, before int64, limit int) ([]looseSession, error)
 }

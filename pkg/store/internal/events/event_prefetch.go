@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
@@ -244,16 +243,12 @@ func (l *eventList) findShown(ctx context.Context) {
 
 // findSteps looks up the steps that show what the root events of some sessions do not have.
 func (l *eventList) findSteps(ctx context.Context, of shownPart, sessions []uuid.UUID) {
-	b := query.NewBuilder(l.s.Dialect)
-	those := l.s.Dialect.SessionIn(b, l.project, sessions)
+	cond, args := l.s.db.AnyID("s.session_id", 2, sessions)
+	step := l.s.bulk.firstEvent(fmt.Sprintf("e.event_id <> s.session_id AND e.chunk IS NOT NULL AND (e.spill & %d) <> 0", of.flag), of.order)
 	found := map[uuid.UUID]uuid.UUID{}
-	err := sqldb.Each(ctx, l.s.db, fmt.Sprintf(`SELECT session_id, event_id, day, chunk, chunk_offset
-		FROM (
-			SELECT %[1]s AS session_id, e.event_id, e.day, e.chunk, e.chunk_offset, row_number() OVER (PARTITION BY %[1]s ORDER BY %[2]s) AS place
-			FROM %[3]s
-			WHERE %[4]s AND e.project_id = %[5]s AND e.event_id <> %[1]s AND e.chunk IS NOT NULL AND (e.spill & %[6]d) <> 0
-		) AS step
-		WHERE place = 1`, l.s.Dialect.SessionID(), of.order, l.s.Dialect.From(), those, b.Arg(l.project), of.flag), b.Args(), func(scan func(...any) error) error {
+	err := sqldb.Each(ctx, l.s.db, `SELECT s.session_id, e.event_id, e.day, e.chunk, e.chunk_offset
+		FROM session AS s `+step+`
+		WHERE s.project_id = $1 AND `+cond, append([]any{l.project}, args...), func(scan func(...any) error) error {
 		var session, id uuid.UUID
 		var ref chunkRef
 		err := scan(sqldb.ScanID(&session), sqldb.ScanID(&id), &ref.day, &ref.chunk, &ref.off)

@@ -144,6 +144,13 @@ func (b *postgresBulk) settle(ctx context.Context) error {
 // chunksByDay is true: chunks stand in partitions of days like the heads that name them, so that a partition that expires takes both away.
 func (b *postgresBulk) chunksByDay() bool { return true }
 
+func (b *postgresBulk) firstEvent(condition, order string) string {
+	return `CROSS JOIN LATERAL (SELECT e.event_id, e.day, e.chunk, e.chunk_offset
+			FROM event AS e
+			WHERE e.session_id = s.session_id AND e.project_id = s.project_id AND ` + condition + `
+			ORDER BY ` + order + ` LIMIT 1) AS e`
+}
+
 // postgresBulkTx is bulkTx in PostgreSQL.
 type postgresBulkTx struct {
 	sqldb.Tx

@@ -70,6 +70,10 @@ func (b *sqliteBulk) settle(context.Context) error { return nil }
 // chunksByDay is false: the id of a chunk is SQLite's own key of its row, by which it is found at once.
 func (b *sqliteBulk) chunksByDay() bool { return false }
 
+func (b *sqliteBulk) firstEvent(condition, order string) string {
+	return `CROSS JOIN event AS e ON e.seq = (SELECT e.seq FROM event AS e WHERE e.session_rowid = s.session_rowid AND ` + condition + ` ORDER BY ` + order + ` LIMIT 1)`
+}
+
 // sqliteBulkTx is bulkTx in SQLite.
 type sqliteBulkTx struct {
 	sqldb.Tx
