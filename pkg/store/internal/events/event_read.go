@@ -133,15 +133,7 @@ func (s *Store) findStrangers(ctx context.Context, project int64, ids []uuid.UUI
 	lacking := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return found[id] != nil })
 	for group := range slices.Chunk(lacking, sqldb.IDsPerQuery) {
 		cond, args := s.db.AnyID("e.event_id", 2, group)
-		err := sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND `+cond, append([]any{project}, args...),
-			func(scan func(...any) error) error {
-				r, err := ScanHead(scan)
-				if err == nil {
-					found[r.ID] = r
-				}
-				return err
-			})
-		if err != nil {
+		if err := s.eachHead(ctx, `e.project_id = $1 AND `+cond, append([]any{project}, args...), func(r *Stored) { found[r.ID] = r }); err != nil {
 			return err
 		}
 	}

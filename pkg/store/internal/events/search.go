@@ -344,22 +344,24 @@ func (s *Store) eachOfDays(ctx context.Context, projectID int64, byDay map[int32
 	for day, ids := range byDay {
 		for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
 			cond, args := s.db.AnyID("e.event_id", 3, group)
-			err := sqldb.Each(ctx, s.db,
-				`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND `+cond,
-				append([]any{projectID, day}, args...),
-				func(scan func(...any) error) error {
-					r, err := ScanHead(scan)
-					if err == nil {
-						f(r)
-					}
-					return err
-				})
+			err := s.eachHead(ctx, `e.project_id = $1 AND e.day = $2 AND `+cond, append([]any{projectID, day}, args...), f)
 			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// eachHead calls f with the head rows that meet a condition, in no order.
+func (s *Store) eachHead(ctx context.Context, where string, args []any, f func(r *Stored)) error {
+	return sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, args, func(scan func(...any) error) error {
+		r, err := ScanHead(scan)
+		if err == nil {
+			f(r)
+		}
+		return err
+	})
 }
 
 // findRunSessions sets the sessions that a run lists for a search over it.

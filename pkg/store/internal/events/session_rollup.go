@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -174,9 +175,7 @@ func (r *rollup) metadata() []byte {
 // rollups reads the rows of sessions, at most 1000 at a time.
 func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessions []uuid.UUID) (map[uuid.UUID]*rollup, error) {
 	out := make(map[uuid.UUID]*rollup, len(sessions))
-	// 500 ids for each statement.
-	for start := 0; start < len(sessions); start += 500 {
-		part := sessions[start:min(start+500, len(sessions))]
+	for part := range slices.Chunk(sessions, sqldb.IDsPerQuery) {
 		cond, args := c.AnyID("session_id", 2, part)
 		err := sqldb.Each(ctx, c, `
 			SELECT
