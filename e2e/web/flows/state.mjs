@@ -341,12 +341,38 @@ test("a completion that is taken leaves room for the next word", async () => {
   const bar = page.locator("dialog #filter-bar");
   await bar.fill("");
   await bar.pressSequentially("type:mod");
-  await page.waitForSelector("dialog .suggest li:has-text('model')");
+  await page.waitForSelector("dialog .suggest li:only-child:has-text('model')");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.keyboard.type("has:error"); // at once
   await soon.equal(() => bar.inputValue(), "type:model has:error");
   await check("a completion");
+  await close();
+});
+
+test("a completion that is chosen stays chosen when the answer to the last letter comes", async () => {
+  await stored();
+  const { page, check, go, close } = await open();
+  await go("events", "#filter-bar");
+  const held = [];
+  await page.route("**/v1/events/values", async (r) => {
+    if (r.request().postDataJSON().prefix === "mod") await new Promise((release) => held.push(release));
+    await r.continue();
+  });
+  await page.locator("#filter-bar").pressSequentially("type:mo");
+  await page.waitForSelector(".suggest li:only-child:has-text('model')");
+  await page.keyboard.type("d");
+  await page.keyboard.press("ArrowDown");
+  await soon.equal(() => held.length, 1);
+  const answered = page.waitForResponse((r) => r.url().endsWith("/v1/events/values") && r.request().postDataJSON().prefix === "mod");
+  held[0]();
+  await (await answered).finished();
+  await page.evaluate(() => new Promise((drawn) => { requestAnimationFrame(() => requestAnimationFrame(drawn)); }));
+  await page.keyboard.press("Enter");
+  await soon.match(() => page.url(), /q=type%3Amodel$/);
+  await page.keyboard.type("has:error"); // room was left for it, and the list has taken the filter before it
+  await soon.equal(() => page.inputValue("#filter-bar"), "type:model has:error");
+  await check("a completion of a letter before");
   await close();
 });
 

@@ -1,1 +1,1 @@
-import"./5DSQ.js";
+import"./PMQE.js";

@@ -27,10 +27,11 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
   const draft = onType ? text : own;
   const [open, setOpen] = useState(false);
   const [list, setList] = useState<Suggestion[]>([]);
-  const [at, setAt] = useState(-1);
+  const [chosen, setChosen] = useState<string | null>(null); // a suggestion's text: a list that comes later has it at another place
+  const at = list.findIndex((s) => s.text === chosen);
   const input = useRef<HTMLInputElement>(null);
   const turn = useRef(0);
-  useEffect(() => setDraft(text), [text]);
+  useEffect(() => setDraft((before) => (before.trim() === text.trim() ? before : text)), [text]); // the room for the next word stays
   const { problem } = compile(draft, of);
   const type = (value: string) => {
     setDraft(value);
@@ -39,11 +40,13 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
 
   const suggest = async (value: string) => {
     const mine = ++turn.current;
-    const { typed, field: list } = termAt(value, input.current?.selectionStart ?? value.length);
+    const { typed, field: listed } = termAt(value, input.current?.selectionStart ?? value.length);
+    setChosen(null);
+    setList((before) => before.filter((s) => s.text.startsWith(typed))); // until there is an answer
     const match = /^(-?)([^\s:~<>!"]+)(:|~|!~)"?(.*)$/.exec(typed);
     let next: Suggestion[] = [];
-    if (list !== null) {
-      const found = typed === "OR" ? [] : await values(list, typed.replace(/^"/, "")).catch(() => []);
+    if (listed !== null) {
+      const found = typed === "OR" ? [] : await values(listed, typed.replace(/^"/, "")).catch(() => []);
       next = found.map((v) => ({ text: quote(v.value), label: v.value, note: v.count > 0 ? String(v.count) : undefined }));
     } else if (match) {
       const [, minus = "", field = "", sign = "", part = ""] = match;
@@ -55,10 +58,7 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
     } else {
       next = fields.slice(0, 12).map((f) => ({ text: `${bare(f)}:`, label: f }));
     }
-    if (mine === turn.current) {
-      setList(next);
-      setAt(-1);
-    }
+    if (mine === turn.current) setList(next);
   };
 
   const take = (s: Suggestion) => {
@@ -84,11 +84,13 @@ export function FilterBar({ text, of, fields, values, onChange, onType }: Props)
     if (e.key === "ArrowDown" || e.key === "ArrowUp") {
       e.preventDefault();
       setOpen(true);
-      setAt((n) => (list.length === 0 ? -1 : (n + (e.key === "ArrowDown" ? 1 : -1) + list.length + (n < 0 && e.key === "ArrowUp" ? 1 : 0)) % list.length));
+      const down = e.key === "ArrowDown";
+      const next = at < 0 ? (down ? 0 : list.length - 1) : (at + (down ? 1 : -1) + list.length) % list.length;
+      setChosen(list[next]?.text ?? null);
     } else if (e.key === "Enter") {
       e.preventDefault();
-      const chosen = open ? list[at] : undefined;
-      if (chosen) take(chosen);
+      const suggestion = open ? list[at] : undefined;
+      if (suggestion) take(suggestion);
       else {
         commit(draft);
         setOpen(false);
