@@ -32,6 +32,7 @@ const (
 // and its memory does not grow with its length.
 type eventList struct {
 	s       *Store
+	by      sqldb.Conn // of the reads ahead, which may be several at once
 	project int64
 	rows    []*Stored
 	ahead   int                    // how many rows the next prefetch is for
@@ -55,7 +56,7 @@ func (s *Store) newEventList(ctx context.Context, c sqldb.Conn, project int64, r
 		}
 	}
 	rolls, err := s.rollups(ctx, c, project, sessions)
-	return &eventList{s: s, project: project, rows: rows, ahead: prefetchEvents, rolls: rolls}, err
+	return &eventList{s: s, by: s.db, project: project, rows: rows, ahead: prefetchEvents, rolls: rolls}, err
 }
 
 // asRead returns row i as callers see it; not ok if it was deleted since it was read. Another one that has changed since is read
@@ -168,7 +169,7 @@ func (l *eventList) prefetch(ctx context.Context, i int) {
 			}
 		}
 	}
-	read := l.s.readChunks(ctx, want)
+	read := l.s.readChunks(ctx, l.by, want)
 	l.ahead = min(prefetchEvents, max(1, len(want)*prefetchBytes/max(1, read)))
 }
 
@@ -291,7 +292,7 @@ func (l *eventList) shownEvent(ctx context.Context, id uuid.UUID) (e event.Event
 
 // readChunks brings chunks into the cache, but for those of more than prefetchChunk bytes: one query a day, decompressed on all cores. It
 // returns how many bytes of text it has read. What it cannot read is left to the reader of that chunk, which returns the error.
-func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
+func (s *Store) readChunks(ctx context.Context, by sqldb.Conn, refs []chunkRef) (bytes int) {
 	var read atomic.Int64
 	keep := func(id int64, raw []byte) {
 		read.Add(int64(len(raw)))
@@ -323,7 +324,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
 	statement := fmt.Sprintf("SELECT id, CASE WHEN length(data) <= %d THEN data END, pack FROM chunk WHERE ", prefetchChunk)
 	for day, ids := range byDay {
 		cond, args := s.chunksOn(s.db, []int32{day}, ids...)
-		_ = sqldb.Each(ctx, s.db, statement+cond, args, func(scan func(...any) error) error {
+		_ = sqldb.Each(ctx, by, statement+cond, args, func(scan func(...any) error) error {
 			var r chunkRow
 			var pack *int64
 			if err := scan(&r.id, &r.z, &pack); err != nil {
@@ -346,7 +347,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) (bytes int) {
 	close(work)
 	wg.Wait()
 	for day, packs := range inPacks {
-		s.readPacks(ctx, day, packs, keep)
+		s.readPacks(ctx, by, day, packs, keep)
 	}
 	return int(read.Load())
 }
@@ -359,7 +360,7 @@ type chunkRow struct {
 
 // readPacks hands chunks that stand in packs to keep, each pack read once. What it cannot read is left to the reader of that
 // chunk.
-func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chunkRow, keep func(id int64, raw []byte)) {
+func (s *Store) readPacks(ctx context.Context, by sqldb.Conn, day int32, packs map[int64][]chunkRow, keep func(id int64, raw []byte)) {
 	var next sync.Mutex
 	ids := slices.Sorted(maps.Keys(packs))
 	var wg sync.WaitGroup
@@ -375,7 +376,7 @@ func (s *Store) readPacks(ctx context.Context, day int32, packs map[int64][]chun
 				ids = ids[1:]
 				next.Unlock()
 				for _, r := range packs[pack] {
-					if raw, err := s.textOfPacked(ctx, s.db, day, pack, r.z); err == nil {
+					if raw, err := s.textOfPacked(ctx, by, day, pack, r.z); err == nil {
 						keep(r.id, raw)
 					}
 				}

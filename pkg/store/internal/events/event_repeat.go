@@ -1,7 +1,12 @@
 package events
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,9 +22,94 @@ type repeatOf struct {
 	day  int32 // where it is stored
 }
 
-// repeat changes a stored event by a second create of the same id.
-func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf) error {
-	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+// repeatAll changes stored events by second creates of the same ids, as when a request is sent again whose answer was lost.
+func (w *writing) repeatAll(ctx context.Context, tx *Commit, repeats []repeatOf) error {
+	// All transactions hold rows of events in one order, so that no two wait for each other.
+	slices.SortStableFunc(repeats, func(a, b repeatOf) int {
+		return cmp.Or(cmp.Compare(a.head.project, b.head.project), cmp.Compare(a.day, b.day), bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]))
+	})
+	for len(repeats) > 0 {
+		n := 1
+		for n < min(len(repeats), sqldb.IDsPerQuery) && repeats[n].head.project == repeats[0].head.project && repeats[n].day == repeats[0].day {
+			n++
+		}
+		held, err := w.s.hold(ctx, tx, repeats[:n])
+		if err != nil {
+			return fmt.Errorf("hold repeated events: %w", err)
+		}
+		for _, r := range repeats[:n] {
+			if err := w.repeat(ctx, tx, r, held.take(ctx, r.head.ev.ID)); err != nil {
+				return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
+			}
+		}
+		repeats = repeats[n:]
+	}
+	return nil
+}
+
+// heldRows are rows of events that a transaction holds, each to be taken once: it is out of date once the event has been changed.
+type heldRows struct {
+	list *eventList
+	at   map[uuid.UUID]int
+}
+
+// hold reads and holds the rows of repeated events of one project and day with one statement, in the order of their ids. On SQLite, where each
+// statement is a call in this process, it reads none.
+func (s *Store) hold(ctx context.Context, tx *Commit, repeats []repeatOf) (h heldRows, err error) {
+	if s.db.Exclusive() || len(repeats) == 1 {
+		return h, nil
+	}
+	ids := make([]uuid.UUID, len(repeats))
+	for i, r := range repeats {
+		ids[i] = r.head.ev.ID
+	}
+	project := repeats[0].head.project
+	cond, more := tx.AnyID("e.event_id", 3, ids)
+	// The payloads are read ahead by connections that wait for no search; the transaction has one only.
+	h = heldRows{&eventList{s: s, by: s.db.Quick(), project: project, ahead: prefetchEvents}, map[uuid.UUID]int{}}
+	err = sqldb.Each(ctx, tx, `SELECT `+s.Columns()+`
+		FROM `+s.Dialect.From()+`
+		WHERE e.project_id = $1 AND e.day = $2 AND `+cond+`
+		ORDER BY e.event_id`+tx.ForUpdate("e"), append([]any{project, repeats[0].day}, more...), func(scan func(...any) error) error {
+		r, err := ScanHead(scan)
+		if err != nil {
+			return err
+		}
+		// Changes of its events change a session event, too: its row is read when it is its turn.
+		if !r.IsSession() {
+			h.at[r.ID] = len(h.list.rows)
+			h.list.rows = append(h.list.rows, r)
+		}
+		return nil
+	})
+	return h, err
+}
+
+// take returns a row, without its payload, whose chunk it brings into the cache; nil if the row is to be read.
+func (h heldRows) take(ctx context.Context, id uuid.UUID) *Stored {
+	i, ok := h.at[id]
+	if !ok {
+		return nil
+	}
+	delete(h.at, id)
+	h.list.prefetch(ctx, i)
+	row := *h.list.rows[i] // a copy: its payload goes when it has been changed
+	return &row
+}
+
+// loadRepeated is load for an event whose row may be held already.
+func (w *writing) loadRepeated(ctx context.Context, tx *Commit, r repeatOf, held *Stored) (*Stored, error) {
+	if held != nil {
+		if err := w.s.fillFrom(ctx, tx, held); !errors.Is(err, errNoChunk) {
+			return held, err
+		}
+	}
+	return w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+}
+
+// repeat changes a stored event by a second create of the same id. held is its row, or nil if it is to be read.
+func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf, held *Stored) error {
+	old, err := w.loadRepeated(ctx, tx, r, held)
 	if fault.IsNotFound(err) {
 		// A session event that follows its events may have moved to another day meanwhile.
 		old, err = w.s.Find(ctx, tx, r.head.project, r.head.ev.ID)

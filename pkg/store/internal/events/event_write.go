@@ -80,8 +80,6 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 		}
 		return bytes.Compare(a.id[:], b.id[:])
 	})
-	// Repeats change rows of events one by one: the same order keeps two transactions from waiting for each other.
-	slices.SortFunc(repeats, func(a, b repeatOf) int { return bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]) })
 	if err := w.upsert(ctx, tx, w.order); err != nil {
 		return fmt.Errorf("write sessions: %w", err)
 	}
@@ -112,10 +110,8 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 		}
 		w.moved = append(w.moved, m)
 	}
-	for _, r := range repeats {
-		if err := w.repeat(ctx, tx, r); err != nil {
-			return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
-		}
+	if err := w.repeatAll(ctx, tx, repeats); err != nil {
+		return err
 	}
 	if err := w.applyPending(ctx, tx); err != nil {
 		return err
