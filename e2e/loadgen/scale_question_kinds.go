@@ -33,7 +33,8 @@ const (
 	pageSize      = 20    // with pages so short that a small load has it too
 	valueEvents   = 50000 // newest events that the server counts values among where it does not count all, see reads::value_events
 	shownValues   = 20
-	askedUser     = 100
+	askedUser     = 100  // of 6,300 events in 10 million: too many to be read by the index
+	ordinaryUser  = 3800 // of some 550: four in five have fewer
 	askedModel    = "o3"
 	sessionsShown = 50
 )

@@ -36,7 +36,10 @@ func scaleQuestions(g *SmallGenerator) []question {
 	session := g.Sessions / 2
 	filterSession := filter{"session_id", "is", uuidOf(g.traceID(session)), "id"}
 	filterParent := filter{"parent_id", "is", g.eventID(session, 0), "id"}
-	filterUser := filter{"user_properties.user_id", "is", smallUser(askedUser), "string"}
+	ofUser := func(user int) list {
+		return list{filters: []filter{{"user_properties.user_id", "is", smallUser(user), "string"}}, limit: 100, total: true,
+			match: func(c *smallColumns, i int) bool { return int(c.user[i]) == user }}
+	}
 	filterError := filter{"error", "exists", "", "string"}
 	filterTokens := filter{"metadata.total_tokens", "greater than", fmt.Sprint(manyTokens), "number"}
 	filterO3 := filter{"config.model", "is", askedModel, "string"}
@@ -68,8 +71,8 @@ func scaleQuestions(g *SmallGenerator) []question {
 			step := i%smallRows - 1 // the first row is the session's
 			return i/smallRows == session && step >= 0 && smallSteps[step].parent == 0
 		}}.question("children", "events below an event, total", all),
-		list{filters: []filter{filterUser}, limit: 100, total: true, match: func(c *smallColumns, i int) bool { return c.user[i] == askedUser }}.
-			question("user", "events of a user: newest 100, total", all),
+		ofUser(askedUser).question("user", "events of a user: newest 100, total", all),
+		ofUser(ordinaryUser).question("ordinary_user", "events of an ordinary user: newest 100, total", all),
 		list{filters: []filter{filterError}, limit: 100, total: true, match: withRoot(failed)}.
 			question("errors", "errors: newest 100, total", all),
 		list{filters: []filter{filterTokens}, limit: 100, total: true, match: tokensOver}.
