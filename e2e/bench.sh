@@ -7,7 +7,7 @@
 #   N=20000 e2e/bench.sh     a short look
 #
 #   N         spans to send to each server (default 200000), in requests of 100
-#   SERVERS   which to measure (default "sink-fsync sqlite postgres")
+#   SERVERS   which to measure (default "sink-fsync sqlite postgres"); also "postgres-pooler", with PgBouncer, and "postgres-replica"
 #   OUT       file for all figures as JSON lines
 #   ARGS      more flags for "loadgen bench", such as "-interleave"
 #
@@ -35,7 +35,7 @@ echo "building" >&2
 (cd "$here/loadgen" && go build -o "$LOADGEN" .)
 (cd "$here/.." && CGO_ENABLED=0 go build -ldflags "-s -w" -o "$SPANGROVE" ./cmd/spangrove)
 
-# Four ports that nobody uses, below those of outgoing connections.
+# Six ports that nobody uses, below those of outgoing connections.
 port() {
   local p
   while :; do
@@ -43,10 +43,10 @@ port() {
     (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null || { echo "$p"; return; }
   done
 }
-API_PORT=$(port) OTLP_GRPC_PORT=$(port) OTLP_HTTP_PORT=$(port) POSTGRES_PORT=$(port)
-export API_PORT OTLP_GRPC_PORT OTLP_HTTP_PORT POSTGRES_PORT
+API_PORT=$(port) OTLP_GRPC_PORT=$(port) OTLP_HTTP_PORT=$(port) POSTGRES_PORT=$(port) POOLER_PORT=$(port) REPLICA_PORT=$(port)
+export API_PORT OTLP_GRPC_PORT OTLP_HTTP_PORT POSTGRES_PORT POOLER_PORT REPLICA_PORT
 
-case " $servers " in *" postgres "*)
+case " $servers " in *" postgres"*)
   initdb=$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -n 1)
   [ -n "$initdb" ] || { echo "bench.sh: PostgreSQL is not installed (Debian: apt-get install postgresql)" >&2; exit 1; }
   POSTGRES_BIN=$(dirname "$(readlink -f "$initdb")") POSTGRES_AS='' POSTGRES_OWNER=''
@@ -55,7 +55,8 @@ case " $servers " in *" postgres "*)
     POSTGRES_AS="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
     POSTGRES_OWNER="-o $user"
   fi
-  export POSTGRES_BIN POSTGRES_AS POSTGRES_OWNER
+  POOLER=$(command -v pgbouncer || echo /usr/sbin/pgbouncer) # Debian's, off the PATH of most users
+  export POSTGRES_BIN POSTGRES_AS POSTGRES_OWNER POOLER
   ;;
 esac
 
