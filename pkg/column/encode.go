@@ -34,7 +34,8 @@ const (
 var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 	encoder    = sync.OnceValue(func() *zstd.Encoder {
-		e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2), zstd.WithZeroFrames(true))
+		// Nearly all columns and pages are smaller than the window, of which each encoder keeps two: 32 MB altogether with the default of 8 MB.
+		e, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(2), zstd.WithZeroFrames(true), zstd.WithWindowSize(1<<20))
 		return e
 	})
 	decoder = sync.OnceValue(func() *zstd.Decoder {
