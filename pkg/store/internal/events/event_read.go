@@ -133,7 +133,7 @@ func (s *Store) findStrangers(ctx context.Context, project int64, ids []uuid.UUI
 	lacking := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return found[id] != nil })
 	for group := range slices.Chunk(lacking, sqldb.IDsPerQuery) {
 		cond, args := s.db.AnyID("e.event_id", 2, group)
-		if err := s.eachHead(ctx, `e.project_id = $1 AND `+cond, append([]any{project}, args...), func(r *Stored) { found[r.ID] = r }); err != nil {
+		if err := s.eachHead(ctx, s.db, `e.project_id = $1 AND `+cond, append([]any{project}, args...), func(r *Stored) { found[r.ID] = r }); err != nil {
 			return err
 		}
 	}

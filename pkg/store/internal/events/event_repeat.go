@@ -38,7 +38,7 @@ func (w *writing) repeatAll(ctx context.Context, tx *Commit, repeats []repeatOf)
 			return fmt.Errorf("hold repeated events: %w", err)
 		}
 		for _, r := range repeats[:n] {
-			if err := w.repeat(ctx, tx, r, held.take(ctx, r.head.ev.ID)); err != nil {
+			if err := w.repeat(ctx, tx, r, held); err != nil {
 				return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
 			}
 		}
@@ -50,7 +50,7 @@ func (w *writing) repeatAll(ctx context.Context, tx *Commit, repeats []repeatOf)
 // heldRows are rows of events that a transaction holds, each to be taken once: it is out of date once the event has been changed.
 type heldRows struct {
 	list *eventList
-	at   map[uuid.UUID]int
+	at   map[uuid.UUID]int // places in it, by id
 }
 
 // hold reads and holds the rows of repeated events of one project and day with one statement, in the order of their ids. On SQLite, where each
@@ -67,49 +67,34 @@ func (s *Store) hold(ctx context.Context, tx *Commit, repeats []repeatOf) (h hel
 	cond, more := tx.AnyID("e.event_id", 3, ids)
 	// The payloads are read ahead by connections that wait for no search; the transaction has one only.
 	h = heldRows{&eventList{s: s, by: s.db.Quick(), project: project, ahead: prefetchEvents}, map[uuid.UUID]int{}}
-	err = sqldb.Each(ctx, tx, `SELECT `+s.Columns()+`
-		FROM `+s.Dialect.From()+`
-		WHERE e.project_id = $1 AND e.day = $2 AND `+cond+`
-		ORDER BY e.event_id`+tx.ForUpdate("e"), append([]any{project, repeats[0].day}, more...), func(scan func(...any) error) error {
-		r, err := ScanHead(scan)
-		if err != nil {
-			return err
-		}
-		// Changes of its events change a session event, too: its row is read when it is its turn.
-		if !r.IsSession() {
-			h.at[r.ID] = len(h.list.rows)
-			h.list.rows = append(h.list.rows, r)
-		}
-		return nil
-	})
+	err = s.eachHead(ctx, tx, `e.project_id = $1 AND e.day = $2 AND `+cond+` ORDER BY e.event_id`+tx.ForUpdate("e"),
+		append([]any{project, repeats[0].day}, more...), func(r *Stored) {
+			// Changes of its events change a session event, too: its row is read when it is its turn.
+			if !r.IsSession() {
+				h.at[r.ID] = len(h.list.rows)
+				h.list.rows = append(h.list.rows, r)
+			}
+		})
 	return h, err
 }
 
-// take returns a row, without its payload, whose chunk it brings into the cache; nil if the row is to be read.
-func (h heldRows) take(ctx context.Context, id uuid.UUID) *Stored {
-	i, ok := h.at[id]
-	if !ok {
-		return nil
-	}
-	delete(h.at, id)
-	h.list.prefetch(ctx, i)
-	row := *h.list.rows[i] // a copy: its payload goes when it has been changed
-	return &row
-}
-
 // loadRepeated is load for an event whose row may be held already.
-func (w *writing) loadRepeated(ctx context.Context, tx *Commit, r repeatOf, held *Stored) (*Stored, error) {
-	if held != nil {
-		if err := w.s.fillFrom(ctx, tx, held); !errors.Is(err, errNoChunk) {
-			return held, err
+func (s *Store) loadRepeated(ctx context.Context, tx *Commit, r repeatOf, held heldRows) (*Stored, error) {
+	id := r.head.ev.ID
+	if i, ok := held.at[id]; ok {
+		delete(held.at, id)
+		held.list.prefetch(ctx, i)
+		row := *held.list.rows[i] // a copy: its payload goes when it has been changed
+		if err := s.fillFrom(ctx, tx, &row); !errors.Is(err, errNoChunk) {
+			return &row, err
 		}
 	}
-	return w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+	return s.load(ctx, tx, r.head.project, r.day, id)
 }
 
-// repeat changes a stored event by a second create of the same id. held is its row, or nil if it is to be read.
-func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf, held *Stored) error {
-	old, err := w.loadRepeated(ctx, tx, r, held)
+// repeat changes a stored event by a second create of the same id.
+func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf, held heldRows) error {
+	old, err := w.s.loadRepeated(ctx, tx, r, held)
 	if fault.IsNotFound(err) {
 		// A session event that follows its events may have moved to another day meanwhile.
 		old, err = w.s.Find(ctx, tx, r.head.project, r.head.ev.ID)

@@ -344,7 +344,7 @@ func (s *Store) eachOfDays(ctx context.Context, projectID int64, byDay map[int32
 	for day, ids := range byDay {
 		for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
 			cond, args := s.db.AnyID("e.event_id", 3, group)
-			err := s.eachHead(ctx, `e.project_id = $1 AND e.day = $2 AND `+cond, append([]any{projectID, day}, args...), f)
+			err := s.eachHead(ctx, s.db, `e.project_id = $1 AND e.day = $2 AND `+cond, append([]any{projectID, day}, args...), f)
 			if err != nil {
 				return err
 			}
@@ -353,9 +353,9 @@ func (s *Store) eachOfDays(ctx context.Context, projectID int64, byDay map[int32
 	return nil
 }
 
-// eachHead calls f with the head rows that meet a condition, in no order.
-func (s *Store) eachHead(ctx context.Context, where string, args []any, f func(r *Stored)) error {
-	return sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, args, func(scan func(...any) error) error {
+// eachHead calls f with the head rows that meet a condition, in no order but one that stands behind it.
+func (s *Store) eachHead(ctx context.Context, c sqldb.Conn, where string, args []any, f func(r *Stored)) error {
+	return sqldb.Each(ctx, c, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, args, func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
 		if err == nil {
 			f(r)
